@@ -1,0 +1,1 @@
+"""The agent worker: introspection, tools, the gate, the loop and the journal in one process."""

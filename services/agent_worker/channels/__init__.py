@@ -1,0 +1,1 @@
+"""Where a worker's work comes from."""

@@ -1,0 +1,1 @@
+"""The knowledge indexer: a package that says so until it is built."""

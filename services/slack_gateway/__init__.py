@@ -1,0 +1,1 @@
+"""The Slack gateway: a package that says so until it is built."""

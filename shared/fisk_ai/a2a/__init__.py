@@ -1,0 +1,1 @@
+"""The agent-to-agent protocol: messages, reply sets, questions, and a client."""

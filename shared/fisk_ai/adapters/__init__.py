@@ -1,0 +1,1 @@
+"""Make a Click or Typer program answer ``--fisk-introspect``."""

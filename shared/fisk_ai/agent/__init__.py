@@ -1,0 +1,1 @@
+"""The loop: one run, one iteration, one tool call, and everything around them."""

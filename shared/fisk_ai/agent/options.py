@@ -1,0 +1,127 @@
+"""What a run is given, and what it gives back."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fisk_ai.agent.events import DiscardEvents, EventSink
+from fisk_ai.config import Config
+from fisk_ai.llm.model import Usage
+from fisk_ai.llm.provider import Provider
+from fisk_ai.sessions.records import Reason
+from fisk_ai.sessions.store import Store
+from fisk_ai.toolkit.contract import Tool
+from fisk_ai.toolkit.prompter import Choice, DefaultDenyPrompter, Prompter
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeldApproval:
+    """A person's decision that arrived after its question closed, for one call alone.
+
+    An empty ``args_sha256`` counts by the call's id; any other binds to those arguments.
+    """
+
+    tool_use_id: str
+    choice: Choice
+    args_sha256: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Checkpoint:
+    """How a run journals.
+
+    ``resume_id`` names the session; ``create_if_missing`` starts it when it is not there;
+    ``follow_up`` adds a turn to one that is. ``request`` is the tag of the message behind this
+    run and ``conversation_token`` its caller's secret; both are recorded, never decided on.
+    """
+
+    enabled: bool = True
+    name: str = ""
+    resume_id: str = ""
+    force: bool = False
+    create_if_missing: bool = False
+    follow_up: bool = False
+    conversation_token: str = ""
+    caller: str = ""
+    request: str = ""
+    approval: HeldApproval | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Budget:
+    """Bounds a caller asks for; they can lower the configured ones and never raise them."""
+
+    max_tokens: int = 0
+    max_iterations: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunOptions:
+    """Everything one run needs; what is injected is used and never closed.
+
+    ``app_tools`` are the application's commands, introspected once per process and selected
+    already. ``suspend_requested`` is polled at boundaries of a run that journals.
+    ``tool_work_dir`` must be an existing absolute directory when given.
+    """
+
+    config: Config
+    provider: Provider
+    session_store: Store
+    app_tools: Sequence[Tool] = ()
+    custom_tools: Sequence[Tool] = ()
+    prompt: str = ""
+    context: str = ""
+    checkpoint: Checkpoint | None = None
+    claimed_by: str = ""
+    suspend_requested: Callable[[], bool] = lambda: False
+    human_paced: bool = False
+    verbose: bool = False
+    tool_work_dir: Path | None = None
+    budget: Budget = field(default_factory=Budget)
+    events: EventSink = field(default_factory=DiscardEvents)
+    prompter: Prompter = field(default_factory=DefaultDenyPrompter)
+
+
+@dataclass(slots=True, kw_only=True)
+class Stats:
+    """What a run did; a resumed run starts from what its session had done, but ``by_kind``."""
+
+    llm_calls: int = 0
+    tool_calls: int = 0
+    remote_tool_calls: int = 0
+    mcp_tool_calls: int = 0
+    by_kind: dict[str, int] = field(default_factory=dict[str, int])
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeferredCall:
+    """An open deferral a run ended on."""
+
+    tool_use_id: str
+    tool_name: str
+    note: str = ""
+    handle: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunResult:
+    """How a run ended; present even when an error is beside it.
+
+    ``reason`` is empty for a failed set-up and for a crash. ``text`` is the prose of the last
+    assistant turn that had any. ``stats`` is ``None`` for a run that failed before it began.
+    """
+
+    reason: Reason | None = None
+    session_id: str = ""
+    text: str = ""
+    stats: Stats | None = None
+    deferred: tuple[DeferredCall, ...] = ()
+    follow_up_taken: bool = False
+    crashed: bool = False
+
+
+RunOutcome = tuple[RunResult, Exception | None]
+"""A library call never loses the counters of a failed run: it returns both."""

@@ -1,0 +1,1 @@
+"""The ``fisk-ai`` command: one module per subcommand."""

@@ -1,0 +1,1 @@
+"""The vendor-free conversation model, the provider contract and its registry."""

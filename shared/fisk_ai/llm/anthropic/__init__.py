@@ -1,0 +1,1 @@
+"""The Anthropic provider; its SDK is imported when the provider is built, not before."""

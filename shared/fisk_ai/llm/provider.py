@@ -1,0 +1,129 @@
+"""What a model provider is, and the registry that finds one by name."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from fisk_ai.errors import ConfigError
+from fisk_ai.llm.model import Delta, Request, Response
+
+DeltaSink = Callable[[Delta], Awaitable[None]]
+
+
+@dataclass(frozen=True, slots=True)
+class Capabilities:
+    """What a provider can do; declared, since no vendor says so at run time.
+
+    ``provider`` goes into a session's fingerprint; ``max_output_tokens`` (0 = not declared)
+    lowers a request's own cap.
+    """
+
+    provider: str
+    semconv_provider: str
+    supports_tool_search: bool = False
+    supports_streaming: bool = False
+    max_output_tokens: int = 0
+
+
+class Provider(Protocol):
+    """A model that can be asked; one instance serves many runs at once."""
+
+    def capabilities(self) -> Capabilities:
+        """Say what this provider can do."""
+        ...
+
+    async def call(self, request: Request, on_delta: DeltaSink | None = None) -> Response:
+        """Ask once.
+
+        Raises:
+            ProviderError: the model did not answer; its ``failure`` says why.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Release connections; the provider is not used afterwards."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class ProviderConfig:
+    """Everything a factory may need.
+
+    ``call_timeout_s`` bounds one call with all its retries. ``directory`` is where relative
+    paths in ``options`` start: the folder of ``agent.yaml``.
+    """
+
+    api_key: str = ""
+    base_url: str = ""
+    call_timeout_s: float = 120.0
+    directory: str = "."
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
+
+
+ProviderFactory = Callable[[ProviderConfig], Provider]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    factory: ProviderFactory
+    credential_env_names: tuple[str, ...]
+
+
+_registry: dict[str, _Entry] = {}
+
+
+def register(name: str, factory: ProviderFactory, credential_env_names: tuple[str, ...]) -> None:
+    """Add a provider under ``name``.
+
+    ``credential_env_names`` lists the variables that hold its secrets: they never reach a child
+    process, whichever provider is in use. An empty tuple is a declaration, too.
+
+    Raises:
+        ValueError: an empty or taken name; a mistake of the programmer, found at import.
+    """
+    if not name:
+        raise ValueError("a provider needs a name")
+    if name in _registry:
+        raise ValueError(f"provider {name!r} is registered twice")
+    cleaned = (entry.strip() for entry in credential_env_names)
+    _registry[name] = _Entry(factory, tuple(entry for entry in cleaned if entry))
+
+
+def names() -> list[str]:
+    """Return the registered names, sorted."""
+    return sorted(_registry)
+
+
+def require_known(name: str) -> None:
+    """Refuse a provider name nobody registered.
+
+    Raises:
+        ConfigError: ``name`` is unknown; the message lists those that are known.
+    """
+    if name not in _registry:
+        known = " ".join(names())
+        raise ConfigError(
+            f'unknown llm provider "{name}": known providers are [{known}]', key="llm.provider"
+        )
+
+
+def new(name: str, config: ProviderConfig) -> Provider:
+    """Build the provider registered as ``name``.
+
+    Raises:
+        ConfigError: an unknown name, or options the provider does not take.
+    """
+    require_known(name)
+    return _registry[name].factory(config)
+
+
+def declares_credentials(name: str) -> bool:
+    """Say whether the provider needs a key at all; a scripted one does not."""
+    return bool(_registry[name].credential_env_names)
+
+
+def credential_env_names() -> list[str]:
+    """Return the union over all registered providers, sorted and unique."""
+    return sorted({entry for item in _registry.values() for entry in item.credential_env_names})

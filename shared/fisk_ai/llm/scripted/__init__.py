@@ -1,0 +1,1 @@
+"""The scripted provider: a YAML file plays the model, for rehearsals, demos and tests."""

@@ -1,0 +1,1 @@
+"""Taking work from channels, running it in slots, and draining."""

@@ -1,0 +1,199 @@
+"""The contract of a session store and of the journal it opens, and the registry of backends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from fisk_ai.errors import ConfigError
+from fisk_ai.sessions.records import Meta, Payload, Record, Status, Terminal
+from fisk_ai.sessions.state import RunState
+
+
+@dataclass(frozen=True, slots=True)
+class StoreInfo:
+    """Which backend this is; ``location`` is empty for files, never a path."""
+
+    backend: str
+    location: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunInfo:
+    """One row of a listing; times are RFC 3339 texts."""
+
+    run_id: str
+    created: str
+    updated: str
+    status: Status
+    model: str = ""
+    prompt: str = ""
+    agent: str = ""
+    caller: str = ""
+    terminal: Terminal | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which sessions to list; an empty field asks for nothing."""
+
+    agent: str = ""
+    prefix: str = ""
+
+
+class Journal(Protocol):
+    """An open session; owned by one task.
+
+    The caller keeps no counter: it appends at ``last_seq() + 1`` each time.
+    """
+
+    def last_seq(self) -> int:
+        """Return the sequence number of the last durable record."""
+        ...
+
+    async def append(self, seq: int, payload: Payload) -> None:
+        """Write one record durably; a ``seq`` already written is a silent no-op.
+
+        Raises:
+            SeqGapError: ``seq`` is beyond the next one.
+            LockedError: another writer advanced this session.
+            StoreError: the record violates its schema, or could not be made durable. The record
+                may have landed; the next append at that number must carry the same payload.
+        """
+        ...
+
+    async def records(self) -> list[Record]:
+        """Return every record, oldest first."""
+        ...
+
+    async def check_held(self) -> None:
+        """Return while this handle may still write.
+
+        Raises:
+            LockedError: another writer took the session.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Let go of the session; calling it twice is harmless."""
+        ...
+
+
+class Store(Protocol):
+    """Where sessions are kept; safe to share between runs."""
+
+    def info(self) -> StoreInfo:
+        """Name the backend."""
+        ...
+
+    async def create(self, run_id: str, meta: Meta) -> Journal:
+        """Open a new session whose first record is ``meta``.
+
+        Raises:
+            ExistsError, InvalidIdError, LockedError, VersionError: as their names say.
+        """
+        ...
+
+    async def open(self, run_id: str, *, take_over: bool = False) -> Journal:
+        """Open an existing session for writing.
+
+        Raises:
+            NotFoundError, InvalidIdError, LockedError: as their names say.
+        """
+        ...
+
+    async def load(self, run_id: str) -> RunState:
+        """Fold a session without taking it.
+
+        Raises:
+            NotFoundError, InvalidIdError, EmptyError, CorruptError, VersionError: as named.
+        """
+        ...
+
+    async def records(self, run_id: str) -> list[Record]:
+        """Return a session's records without taking it; raises as :meth:`load`."""
+        ...
+
+    async def list(self, criteria: Filter) -> list[RunInfo]:
+        """Return all matching sessions, oldest first; one that does not fold is left out."""
+        ...
+
+    async def list_page(
+        self, criteria: Filter, limit: int, cursor: str
+    ) -> tuple[list[RunInfo], str]:
+        """Return up to ``limit`` rows behind ``cursor`` and the next cursor, empty at the end.
+
+        Raises:
+            InvalidLimitError, InvalidCursorError: as their names say.
+        """
+        ...
+
+    async def describe(self, criteria: Filter, ids: Sequence[str]) -> list[RunInfo]:
+        """Return rows in the order of ``ids``; unknown and unreadable ones are left out."""
+        ...
+
+    async def delete(self, run_id: str) -> None:
+        """Remove a session; an unknown one is fine.
+
+        Raises:
+            LockedError: a run holds it.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreConfig:
+    """What a backend may need; ``store_dir`` is the base of relative paths, when there is one."""
+
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
+    store_dir: Path | None = None
+    environ: Mapping[str, str] = field(default_factory=dict[str, str])
+
+
+StoreFactory = Callable[[StoreConfig], Store]
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    factory: StoreFactory
+    needs_nats: bool
+
+
+_registry: dict[str, _Entry] = {}
+
+
+def register(name: str, factory: StoreFactory, *, needs_nats: bool) -> None:
+    """Add a backend.
+
+    Raises:
+        ValueError: an empty or taken name; a mistake of the programmer, found at import.
+    """
+    if not name:
+        raise ValueError("a session backend needs a name")
+    if name in _registry:
+        raise ValueError(f"session backend {name!r} is registered twice")
+    _registry[name] = _Entry(factory, needs_nats)
+
+
+def names() -> list[str]:
+    """Return the registered backends, sorted."""
+    return sorted(_registry)
+
+
+def new(name: str, config: StoreConfig) -> Store:
+    """Build the backend registered as ``name``; whatever can be found wrong is found here.
+
+    Raises:
+        ConfigError: an unknown name, or options the backend does not take.
+        SetupError: the place it stores in cannot be used.
+    """
+    entry = _registry.get(name)
+    if entry is None:
+        known = " ".join(names())
+        raise ConfigError(
+            f'unknown session backend "{name}": known backends are [{known}]',
+            key="harness.sessions.backend",
+        )
+    return entry.factory(config)

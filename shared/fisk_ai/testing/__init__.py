@@ -1,0 +1,1 @@
+"""The public test kit: what this project and embedders test agents with."""

@@ -1,0 +1,1 @@
+"""Leaf: cleaning, cutting and encoding text; ids and durations as other programs spell them."""

@@ -1,0 +1,1 @@
+"""Commands of a fisk application as tools: introspection, argument vectors, execution."""

@@ -1,0 +1,81 @@
+"""Asking a person: the contract every surface implements, and the one that asks nobody."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal, Protocol
+
+from fisk_ai.errors import FiskError
+
+Choice = Literal["no", "once", "always"]
+
+NO_OPERATOR_REASON = "no interactive terminal is attached, so no operator could be asked"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GateRequest:
+    """A gated call as a person sees it.
+
+    ``display`` is the whole sanitised command line; ``args_sha256`` binds the answer to these
+    exact arguments.
+    """
+
+    tool_use_id: str
+    command: str
+    display: str
+    tag: str
+    args_sha256: str
+
+
+class Prompter(Protocol):
+    """A way to a person. It reports; whoever asks decides what silence means.
+
+    Every method raises :class:`~fisk_ai.errors.PromptAbortedError` when the question was
+    interrupted, :class:`~fisk_ai.errors.DeferredError` when the answer comes later, and any
+    other error when nobody could be asked.
+    """
+
+    def can_prompt(self) -> bool:
+        """Say whether anybody can be reached."""
+        ...
+
+    async def approve(self, request: GateRequest) -> Choice:
+        """Ask whether a gated call may run."""
+        ...
+
+    async def confirm(self, tool_use_id: str, question: str) -> bool:
+        """Ask a yes-or-no question."""
+        ...
+
+    async def select(self, tool_use_id: str, question: str, options: Sequence[str]) -> int:
+        """Ask for one of ``options``; a negative index means that none was chosen."""
+        ...
+
+    async def input(self, tool_use_id: str, question: str, default: str) -> str:
+        """Ask for a text; an empty one is an answer."""
+        ...
+
+
+class DefaultDenyPrompter:
+    """Asks nobody; what a run gets when its channel brings no prompter."""
+
+    def can_prompt(self) -> bool:
+        """Nobody is there."""
+        return False
+
+    async def approve(self, request: GateRequest) -> Choice:
+        """Refuse to ask about ``request``."""
+        raise FiskError(NO_OPERATOR_REASON)
+
+    async def confirm(self, tool_use_id: str, question: str) -> bool:
+        """Refuse to ask."""
+        raise FiskError(NO_OPERATOR_REASON)
+
+    async def select(self, tool_use_id: str, question: str, options: Sequence[str]) -> int:
+        """Refuse to ask."""
+        raise FiskError(NO_OPERATOR_REASON)
+
+    async def input(self, tool_use_id: str, question: str, default: str) -> str:
+        """Refuse to ask."""
+        raise FiskError(NO_OPERATOR_REASON)

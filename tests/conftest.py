@@ -1,0 +1,63 @@
+"""Fixtures every test may use, and the guard that keeps tests on this machine."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import socket
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+_guarded = False
+
+
+def _is_loopback(address: object) -> bool:
+    if not isinstance(address, tuple):
+        return True  # a path: a socket of this machine
+    host = str(address[0])  # pyright: ignore[reportUnknownArgumentType, reportUnknownVariableType]
+    if host in ("localhost", ""):
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def _refuse_foreign_sockets(event: str, arguments: tuple[object, ...]) -> None:
+    if not _guarded or event not in ("socket.connect", "socket.sendto"):
+        return
+    sock, address = arguments[0], arguments[1]
+    if isinstance(sock, socket.socket) and sock.family == socket.AF_UNIX:
+        return
+    if not _is_loopback(address):
+        raise AssertionError(f"a test tried to reach {address!r}, beyond this machine")
+
+
+sys.addaudithook(_refuse_foreign_sockets)
+
+
+@pytest.fixture(autouse=True)
+def loopback_only() -> Iterator[None]:
+    """Fail a test that opens a connection beyond loopback."""
+    global _guarded  # noqa: PLW0603 - an audit hook can be removed by nobody, so it is switched
+    _guarded = True
+    yield
+    _guarded = False
+
+
+@pytest.fixture(autouse=True)
+def quiet_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start every test without the credentials, colours and settings of whoever runs it."""
+    for name in tuple(os.environ):
+        if name.startswith(("ANTHROPIC_", "FISK_AI", "OTEL_", "SLACK_", "XDG_")) or name in (
+            "NO_COLOR",
+            "NO_TUI",
+            "VERBOSE",
+            "THINKING",
+            "TOOL_OUTPUT",
+            "HTTP_DEBUG",
+            "LLMFORMAT",
+        ):
+            monkeypatch.delenv(name)
