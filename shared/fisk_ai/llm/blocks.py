@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
-from fisk_ai.llm import rawjson
+from fisk_ai.llm import fields
 from fisk_ai.llm.model import (
     Block,
     Message,
@@ -23,6 +23,7 @@ from fisk_ai.llm.model import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from fisk_ai.text import rawjson
 from fisk_ai.text.gojson import RawJSON
 
 ROLES: Final[tuple[Role, ...]] = ("user", "assistant")
@@ -42,14 +43,14 @@ def message_from_json(raw: bytes | str) -> Message:
     Raises:
         ValueError: not a message; the text names the content block.
     """
-    fields = rawjson.members(raw)
+    found = rawjson.members(raw)
     content: list[Block] = []
-    for index, item in enumerate(rawjson.elements(fields.get("content", "null"))):
+    for index, item in enumerate(fields.elements(found, "content")):
         try:
             content.append(block_from_json(item))
         except ValueError as exc:
             raise ValueError(f"content block {index}: {exc}") from exc
-    return Message(_role(fields.get("role", "null")), tuple(content))
+    return Message(_role(found), tuple(content))
 
 
 def block_to_json(block: Block) -> dict[str, object]:
@@ -60,8 +61,8 @@ def block_to_json(block: Block) -> dict[str, object]:
         case ThinkingBlock():
             return {"thinking": _thinking(block)}
         case ToolUseBlock():
-            fields = {"id": block.id, "name": block.name, "input": RawJSON(block.input)}
-            return {"tool_use": fields}
+            call = {"id": block.id, "name": block.name, "input": RawJSON(block.input)}
+            return {"tool_use": call}
         case ToolResultBlock():
             return {"tool_result": tool_result_to_json(block)}
         case ProviderBlock():
@@ -74,24 +75,23 @@ def block_from_json(raw: bytes | str) -> Block:
     Raises:
         ValueError: none or several of the known kinds are present, or a field has a wrong type.
     """
-    fields = rawjson.members(raw)
-    present = [kind for kind in _READERS if fields.get(kind, "null") != "null"]
-    if len(present) != 1:
-        found = ", ".join(present) or "none"
-        raise ValueError(f"a block holds exactly one kind of content, found {found}")
-    (kind,) = present
+    found = rawjson.members(raw)
+    kinds = [kind for kind in _READERS if fields.present(found, kind)]
+    if len(kinds) != 1:
+        named = ", ".join(kinds) or "none"
+        raise ValueError(f"a block holds exactly one kind of content, found {named}")
     try:
-        return _READERS[kind](rawjson.members(fields[kind]))
+        return _READERS[kinds[0]](rawjson.members(found[kinds[0]]))
     except ValueError as exc:
-        raise ValueError(f"{kind}: {exc}") from exc
+        raise ValueError(f"{kinds[0]}: {exc}") from exc
 
 
 def tool_result_to_json(block: ToolResultBlock) -> dict[str, object]:
     """Return the fields of a tool result, without the key of its kind."""
-    fields: dict[str, object] = {"tool_use_id": block.tool_use_id, "content": block.content}
+    written: dict[str, object] = {"tool_use_id": block.tool_use_id, "content": block.content}
     if block.is_error:
-        fields["is_error"] = True
-    return fields
+        written["is_error"] = True
+    return written
 
 
 def tool_result_from_json(raw: bytes | str) -> ToolResultBlock:
@@ -100,61 +100,56 @@ def tool_result_from_json(raw: bytes | str) -> ToolResultBlock:
 
 
 def _thinking(block: ThinkingBlock) -> dict[str, object]:
-    fields: dict[str, object] = {}
+    written: dict[str, object] = {}
     if block.text:
-        fields["text"] = block.text
+        written["text"] = block.text
     if block.signature:
-        fields["signature"] = base64.b64encode(block.signature).decode("ascii")
-    return fields
+        written["signature"] = base64.b64encode(block.signature).decode("ascii")
+    return written
 
 
-def _role(raw: str) -> Role:
-    name = rawjson.string(raw)
+def _role(found: fields.Fields) -> Role:
+    name = fields.string(found, "role")
     for role in ROLES:
         if role == name:
             return role
     raise ValueError(f"a message is of the user or the assistant, not of {name!r}")
 
 
-def _text(fields: dict[str, str], key: str) -> str:
-    try:
-        return rawjson.string(fields.get(key, "null"))
-    except ValueError as exc:
-        raise ValueError(f"{key}: {exc}") from exc
+def _read_text(found: fields.Fields) -> Block:
+    return TextBlock(fields.string(found, "text"))
 
 
-def _read_text(fields: dict[str, str]) -> Block:
-    return TextBlock(_text(fields, "text"))
-
-
-def _read_thinking(fields: dict[str, str]) -> Block:
-    encoded = _text(fields, "signature")
+def _read_thinking(found: fields.Fields) -> Block:
+    encoded = fields.string(found, "signature")
     try:
         signature = binascii.a2b_base64(encoded, strict_mode=True) if encoded else b""
-    except binascii.Error as exc:
-        raise ValueError("signature is not base64") from exc
-    return ThinkingBlock(_text(fields, "text"), signature)
+    except ValueError as exc:  # also text that is not ASCII
+        raise ValueError("signature must be base64") from exc
+    return ThinkingBlock(fields.string(found, "text"), signature)
 
 
-def _read_tool_use(fields: dict[str, str]) -> Block:
+def _read_tool_use(found: fields.Fields) -> Block:
     return ToolUseBlock(
-        _text(fields, "id"), _text(fields, "name"), rawjson.packed(fields.get("input", "{}"))
+        fields.string(found, "id"),
+        fields.string(found, "name"),
+        fields.packed(found, "input", b"{}"),
     )
 
 
-def _read_tool_result(fields: dict[str, str]) -> ToolResultBlock:
+def _read_tool_result(found: fields.Fields) -> ToolResultBlock:
     return ToolResultBlock(
-        _text(fields, "tool_use_id"),
-        _text(fields, "content"),
-        rawjson.boolean(fields.get("is_error", "null")),
+        fields.string(found, "tool_use_id"),
+        fields.string(found, "content"),
+        fields.boolean(found, "is_error"),
     )
 
 
-def _read_provider(fields: dict[str, str]) -> Block:
-    return ProviderBlock(_text(fields, "kind"), rawjson.packed(fields.get("raw", "null")))
+def _read_provider(found: fields.Fields) -> Block:
+    return ProviderBlock(fields.string(found, "kind"), fields.packed(found, "raw"))
 
 
-_READERS: Final[dict[str, Callable[[dict[str, str]], Block]]] = {
+_READERS: Final[Mapping[str, Callable[[fields.Fields], Block]]] = {
     "text": _read_text,
     "thinking": _read_thinking,
     "tool_use": _read_tool_use,
