@@ -1,0 +1,47 @@
+"""Which subject carries what. A part that could be anything but one plain token yields none."""
+
+from __future__ import annotations
+
+from fisk_ai.a2a.header import REQUEST_MAX
+from fisk_ai.errors import ProtocolError
+from fisk_ai.text.ids import valid_token
+
+_ROOT = "choria.fisk-ai"
+
+
+def task(identity: str) -> str:
+    """Return where prompts, answers, resumes and reads go.
+
+    Raises:
+        ProtocolError: ``identity`` can be no part of a subject. So do the functions below.
+    """
+    return f"{_ROOT}.task.{_part('identity', identity)}"
+
+
+def discovery(identity: str) -> str:
+    """Return where an agent's card is asked for."""
+    return f"{_ROOT}.discovery.{_part('identity', identity)}"
+
+
+def cancel(identity: str, request: str) -> str:
+    """Return where the running task ``request`` is stopped."""
+    return f"{_ROOT}.cancel.{_part('identity', identity)}.{_tag(request)}"
+
+
+def elicit(identity: str, request: str) -> str:
+    """Return where the questions of the running task ``request`` are answered."""
+    return f"{_ROOT}.elicit.{_part('identity', identity)}.{_tag(request)}"
+
+
+def _tag(request: str) -> str:
+    if len(request) > REQUEST_MAX:
+        raise ProtocolError(f"a request tag has at most {REQUEST_MAX} characters")
+    return _part("request tag", request)
+
+
+def _part(what: str, text: str) -> str:
+    if not valid_token(text):
+        raise ProtocolError(
+            f"the {what} {text[:80]!r} can be no part of a subject: use letters, digits, _ and -"
+        )
+    return text
