@@ -27,9 +27,9 @@ def _anthropic(config: ProviderConfig) -> Provider:
 
 
 def _scripted(config: ProviderConfig) -> Provider:
-    from fisk_ai.llm.scripted.provider import load  # noqa: PLC0415 - loads YAML and RE2
+    from fisk_ai.llm.scripted.provider import build  # noqa: PLC0415 - loads YAML and RE2
 
-    return load(config)
+    return build(config)
 
 
 register("anthropic", _anthropic, ANTHROPIC_CREDENTIALS)
