@@ -1,0 +1,132 @@
+"""The ``fisk-ai`` command: finds the subcommand, runs it, and words every way it can fail.
+
+Whatever happens, a person reads one sentence on standard error and the exit code is 0 or 1; there
+is no traceback. What ``--help`` and ``--version`` need is in the standard library.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Sequence
+from typing import TextIO
+
+from fisk_ai.cli.arguments import BadArgumentsError
+from fisk_ai.cli.tree import COMMANDS, find, listing, not_built, subcommand_required
+from fisk_ai.errors import FiskError, NotBuiltError
+from fisk_ai.text.sanitise import for_display
+from fisk_ai.version import __version__
+
+PROGRAM = "fisk-ai"
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code: 0, or 1 for every failure."""
+    _open_standard_streams()
+    words = sys.argv[1:] if argv is None else list(argv)
+    try:
+        status = _guarded(words)
+        _flush()
+    except BrokenPipeError:
+        _abandon_output()
+        return 1
+    return status
+
+
+def _guarded(argv: Sequence[str]) -> int:
+    try:
+        return _dispatch(argv)
+    except SystemExit as exc:  # argparse leaves this way after --help
+        return 0 if exc.code in (None, 0) else 1
+    except BrokenPipeError:
+        raise
+    except (Exception, KeyboardInterrupt) as exc:  # noqa: BLE001 - the process's last barrier
+        print(_worded(exc), file=sys.stderr)
+        return 1
+
+
+def _worded(exc: BaseException) -> str:
+    """Return what a person reads of a failure; control characters of foreign text are removed."""
+    if isinstance(exc, BadArgumentsError):
+        return f"error: {exc}\n\n{exc.usage.rstrip()}"
+    if isinstance(exc, FiskError):
+        message = str(exc)
+    elif isinstance(exc, (KeyboardInterrupt, EOFError)):
+        message = "interrupted"
+    elif isinstance(exc, OSError):
+        message = _reason(exc)
+    else:
+        message = f"a bug in {PROGRAM}: {type(exc).__name__}: {exc}"
+    return f"{PROGRAM}: error: {for_display(message)}"
+
+
+def _dispatch(argv: Sequence[str]) -> int:
+    word = argv[0] if argv else None
+    if word in ("-h", "--help"):
+        print(_help())
+        return 0
+    if word == "--version":
+        print(__version__)
+        return 0
+    command = find(COMMANDS, word) if word else None
+    if command is None:
+        raise subcommand_required(COMMANDS, word, prog=PROGRAM)
+    if not command.module:
+        raise NotBuiltError(not_built(command, COMMANDS, prog=PROGRAM), key=command.name)
+    module = importlib.import_module(command.module)
+    status: int = module.execute(list(argv[1:]))
+    return status
+
+
+def _help() -> str:
+    return (
+        f"usage: {PROGRAM} [--help] [--version] COMMAND ...\n\n"
+        "Turn a command-line application into a safe, durable LLM agent.\n\n"
+        f"commands:\n{listing(COMMANDS)}\n\n"
+        f"'{PROGRAM} COMMAND --help' says more about one of them."
+    )
+
+
+def _reason(exc: OSError) -> str:
+    where = f"{exc.filename}: " if exc.filename else ""
+    return f"{where}{exc.strerror or exc}"
+
+
+def _open_standard_streams() -> None:
+    """Make descriptors 0 to 2 exist, and let no text fail for want of an encoding.
+
+    A closed descriptor would be taken by the next file opened, which then receives our output.
+    """
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)
+    sys.stdout = _tolerant(sys.stdout, 1)
+    sys.stderr = _tolerant(sys.stderr, 2)
+
+
+def _tolerant(stream: TextIO | None, descriptor: int) -> TextIO:
+    if stream is None:
+        return open(descriptor, "w", encoding="utf-8", errors="replace", closefd=False)
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace" if descriptor == 2 else "replace")
+    return stream
+
+
+def _flush() -> None:
+    sys.stdout.flush()
+    sys.stderr.flush()
+
+
+def _abandon_output() -> None:
+    """Point the broken stream at nothing, so that the interpreter's own flush cannot complain."""
+    sink = os.open(os.devnull, os.O_WRONLY)
+    for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
+        try:
+            stream.flush()
+        except BrokenPipeError:
+            os.dup2(sink, descriptor)
+    os.close(sink)

@@ -1,0 +1,83 @@
+"""The document that ``fisk-ai session show`` prints."""
+
+from __future__ import annotations
+
+from fisk_ai.render.tables import Document
+from fisk_ai.sessions.records import Deferred
+from fisk_ai.sessions.state import Counters, RunState
+from fisk_ai.text.sanitise import for_display, for_terminal, truncate
+
+NAME_LIMIT = 128
+NOTE_LIMIT = 200
+HANDLE_LIMIT = 100
+PROMPT_LIMIT = 200
+"""Code points of what a journal says; a document is read at a glance."""
+
+
+def document(session_id: str, state: RunState) -> str:
+    """Return the state of a session for a person; every string of the journal is sanitised."""
+    page = Document(f"Session {_line(session_id)}")
+    _identify(page, state)
+    _count(page, state)
+    _say_what_waits(page, state)
+    prompt = truncate(for_display(state.meta.prompt), PROMPT_LIMIT)
+    page.section("Prompt", prompt.split("\n") if prompt else [])
+    return page.text()
+
+
+def _identify(page: Document, state: RunState) -> None:
+    meta = state.meta
+    page.optional("Caller", _line(meta.caller))
+    if meta.conversation_token:
+        token = _line(meta.conversation_token)
+        page.item("Conversation token", f"{token} (a caller sends this to continue)")
+    page.item("Status", state.status)
+    page.item("Model", _line(meta.fingerprint.model))
+
+
+def _count(page: Document, state: RunState) -> None:
+    counters = state.counters
+    page.item("Next iter", str(state.next_iteration))
+    page.item("LLM calls", str(counters.llm_calls))
+    page.item("Tool calls", _tool_calls(counters))
+    page.item("Tokens", _tokens(counters, state.meta.fingerprint.max_tokens))
+
+
+def _tool_calls(counters: Counters) -> str:
+    remote, mcp = counters.remote_tool_calls, counters.mcp_tool_calls
+    return f"{counters.tool_calls} (remote {remote}, mcp {mcp})"
+
+
+def _tokens(counters: Counters, budget: int) -> str:
+    usage = counters.usage
+    total = usage.input + usage.output + usage.cache_read + usage.cache_create
+    tiers = [f"{usage.input} in", f"{usage.output} out"]
+    if usage.cache_read:
+        tiers.append(f"{usage.cache_read} cache read")
+    if usage.cache_create:
+        tiers.append(f"{usage.cache_create} cache write")
+    bound = f" of {budget} budget" if budget > 0 else ""
+    return f"{total}{bound} ({' / '.join(tiers)})"
+
+
+def _say_what_waits(page: Document, state: RunState) -> None:
+    if state.pending is not None:
+        page.item("Pending", "an in-flight tool batch will resume first")
+    grants = ", ".join(_line(name) for name in state.standing_grants)
+    page.optional("Approvals", grants)
+    waiting = [_waiting(item) for item in state.open_deferrals]
+    if waiting:
+        waiting.append("Answer one on a request carrying this conversation's token.")
+    page.section("Waiting on", waiting)
+
+
+def _waiting(item: Deferred) -> str:
+    call, tool = _line(item.tool_use_id), _line(item.tool_name)
+    note = for_terminal(item.note, NOTE_LIMIT)
+    handle = for_terminal(item.handle, HANDLE_LIMIT)
+    said = f": {note}" if note else ""
+    return f"{call} -> {tool}{said}{f' ({handle})' if handle else ''}"
+
+
+def _line(text: str) -> str:
+    return for_terminal(text, NAME_LIMIT)

@@ -1,0 +1,90 @@
+"""One tool call and one tool result as a person reads them.
+
+Both depend on the call alone, so that a live run, a replay and a transcript show the same line.
+Rules: ``docs/reference/commands.md``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+import msgspec
+
+from fisk_ai.text import gojson
+from fisk_ai.text.sanitise import for_display, for_terminal
+from fisk_ai.toolkit import envelope
+
+VALUE_LIMIT = 96
+"""Code points of a name or a value: a line should show what is done, not the whole text."""
+
+NAME_LIMIT = 120
+"""Code points of a tool's or a task's name."""
+
+_SHOWN_ARGUMENTS: Mapping[str, str] = {
+    "memory_read": "key",
+    "memory_write": "key",
+    "memory_delete": "key",
+    "knowledge_search": "query",
+}
+"""Tools whose other arguments are long texts of no use in one line."""
+
+
+def call_line(name: str, raw: bytes) -> str:
+    """Return ``name(argument:"text", other:5)`` for the JSON text of a call's arguments.
+
+    Arguments that are no JSON object show as ``name()``.
+    """
+    arguments = _arguments(raw)
+    only = _SHOWN_ARGUMENTS.get(name)
+    if only is not None:
+        arguments = {key: value for key, value in arguments.items() if key == only}
+    shown = (
+        f"{for_terminal(key, VALUE_LIMIT)}:{_value(arguments[key])}" for key in sorted(arguments)
+    )
+    return f"{for_terminal(name, NAME_LIMIT)}({', '.join(shown)})"
+
+
+def _arguments(raw: bytes) -> dict[str, bytes]:
+    try:
+        parts = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
+    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+        return _repaired(raw)
+    return {key: bytes(value) for key, value in parts.items()}
+
+
+def _repaired(raw: bytes) -> dict[str, bytes]:
+    """Read text that only a tolerant reader takes: a lone surrogate becomes U+FFFD."""
+    try:
+        decoded = gojson.loads(raw)
+    except ValueError:
+        return {}
+    if not isinstance(decoded, dict):
+        return {}
+    items: dict[str, object] = decoded  # pyright: ignore[reportUnknownVariableType] - a JSON object's keys are text
+    return {key: json.dumps(value, ensure_ascii=False).encode() for key, value in items.items()}
+
+
+def _value(raw: bytes) -> str:
+    if raw.startswith(b'"'):
+        return f'"{for_terminal(str(gojson.loads(raw)), VALUE_LIMIT)}"'
+    if raw == b"null":
+        return '""'
+    return for_terminal(gojson.compact(raw).decode("utf-8", "replace"), VALUE_LIMIT)
+
+
+def result_text(output: str, *, is_error: bool) -> str:
+    """Return what a call gave back, in display form; a command's envelope is unwrapped."""
+    if is_error:
+        return _joined("(error)", for_display(output))
+    command = envelope.parse(output)
+    if command is None:
+        return for_display(output) or "(no output)"
+    text = for_display(command.output)
+    if command.exit_code != 0:
+        return _joined(f"(exit {command.exit_code})", text)
+    return text or "(no output)"
+
+
+def _joined(lead: str, text: str) -> str:
+    return f"{lead} {text}" if text else lead

@@ -1,0 +1,149 @@
+"""Asking the person at this terminal: approvals and questions as lines, one at a time.
+
+Questions go to standard error and answers come from standard input, which must be a terminal. An
+interrupt or a closed input ends the question without an answer; no decision is made up for it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
+from typing import TextIO, TypeVar
+
+from fisk_ai.errors import FiskError, PromptAbortedError
+from fisk_ai.render.keyboard import Keyboard
+from fisk_ai.text.sanitise import for_display, for_terminal, truncate
+from fisk_ai.toolkit.prompter import NO_OPERATOR_REASON, Choice, GateRequest
+
+NAME_LIMIT = 120
+"""Code points of a command or a tag in a question."""
+
+COMMAND_LINE_LIMIT = 2_000
+"""Code points of the command line to approve: as much as a gate ever renders."""
+
+OPTION_LIMIT = 400
+"""Code points of one option of a list."""
+
+QUESTION_LIMIT = 4_000
+"""Code points of a question: more would push its beginning off the screen."""
+
+_T = TypeVar("_T")
+_CHOICES: tuple[Choice, ...] = ("no", "once", "always")
+
+
+@dataclass(slots=True)
+class TerminalPrompter:
+    """A prompter for one terminal."""
+
+    keyboard: Keyboard
+    err: TextIO
+    _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    _open: asyncio.Future[object] | None = None
+
+    def can_prompt(self) -> bool:
+        """Say whether a person can be asked here."""
+        return self.keyboard.is_terminal()
+
+    def abort(self) -> bool:
+        """Interrupt the question that is open; say whether there was one."""
+        if self._open is None or self._open.done():
+            return False
+        self._open.cancel()
+        return True
+
+    async def approve(self, request: GateRequest) -> Choice:
+        """Ask whether a gated call may run; ``no`` comes first and is the default."""
+        return await self._asked(self._approve(request))
+
+    async def confirm(self, tool_use_id: str, question: str) -> bool:
+        """Ask yes or no; no is the default."""
+        return await self._asked(self._confirm(question))
+
+    async def select(self, tool_use_id: str, question: str, options: Sequence[str]) -> int:
+        """Ask for one of ``options``; a bare Enter chooses none and returns -1."""
+        return await self._asked(self._select(question, options))
+
+    async def input(self, tool_use_id: str, question: str, default: str) -> str:
+        """Ask for a text; a bare Enter takes ``default``."""
+        return await self._asked(self._input(question, default))
+
+    async def _asked(self, question: Awaitable[_T]) -> _T:
+        async with self._lock:
+            task = asyncio.ensure_future(question)
+            if not self.can_prompt():
+                task.cancel()
+                raise FiskError(NO_OPERATOR_REASON)
+            self._open = task
+            try:
+                return await task
+            except EOFError as exc:
+                raise PromptAbortedError("the input was closed before the answer") from exc
+            except asyncio.CancelledError:
+                if not task.cancelled() or _cancelling():
+                    raise
+                raise PromptAbortedError("the question was interrupted") from None
+            finally:
+                self._open = None
+                task.cancel()
+
+    async def _approve(self, request: GateRequest) -> Choice:
+        command = for_terminal(request.command, NAME_LIMIT)
+        tag = for_terminal(request.tag, NAME_LIMIT)
+        self._say(f'\nconfirmation required: "{command}" carries tag "{tag}"')
+        self._say(f"-> {for_terminal(request.display, COMMAND_LINE_LIMIT)}")
+        options = (
+            "No, do not run it",
+            "Yes, run it once",
+            f'Yes, and allow "{command}" (any arguments) for the rest of this conversation',
+        )
+        choice = _CHOICES[await self._pick("Run this command?", options, default=0)]
+        if choice == "always":
+            self._say(f'confirmation: will not ask again for "{command}" in this conversation')
+        return choice
+
+    async def _confirm(self, question: str) -> bool:
+        options = ("No", "Yes")
+        return await self._pick(_quoted(question), options, default=0) == 1
+
+    async def _select(self, question: str, options: Sequence[str]) -> int:
+        return await self._pick(_quoted(question), options, default=-1)
+
+    async def _input(self, question: str, default: str) -> str:
+        shown = f" [{for_terminal(default, OPTION_LIMIT)}]" if default else ""
+        self._say(f"{_quoted(question)}{shown}")
+        return await self._line("> ") or default
+
+    async def _pick(self, question: str, options: Sequence[str], *, default: int) -> int:
+        """Ask until a number of the list, or a bare Enter for ``default``, was typed."""
+        self._say(question)
+        for number, option in enumerate(options, start=1):
+            self._say(f"  {number}) {for_terminal(option, OPTION_LIMIT)}")
+        hint = f" [{default + 1}]" if default >= 0 else ""
+        while True:
+            typed = (await self._line(f"answer{hint}: ")).strip()
+            if not typed:
+                return default
+            if typed.isascii() and typed.isdigit() and 0 < int(typed[:6]) <= len(options):
+                return int(typed[:6]) - 1
+            self._say(f"type a number from 1 to {len(options)}")
+
+    async def _line(self, prompt: str) -> str:
+        self.keyboard.forget()
+        print(prompt, end="", file=self.err, flush=True)
+        return await self.keyboard.line()
+
+    def _say(self, line: str) -> None:
+        print(line, file=self.err, flush=True)
+
+
+def _quoted(question: str) -> str:
+    """Set a model's words apart, so that no line of them looks like one of ours."""
+    lines = truncate(for_display(question), QUESTION_LIMIT).split("\n")
+    return "\n".join(["\nthe agent asks:", *(f"  {line}" for line in lines)])
+
+
+def _cancelling() -> bool:
+    """Say whether this very task is being cancelled, as when the question was given up."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0

@@ -1,0 +1,88 @@
+"""Tables in rounded boxes and documents of labelled values, with nothing but the standard library.
+
+What listings print must start fast; every string is expected to be sanitised already.
+"""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+_WIDE = frozenset("WF")
+
+
+def cell_width(text: str) -> int:
+    """Return how many columns ``text`` takes on a terminal."""
+    return sum(_columns(char) for char in text)
+
+
+def _columns(char: str) -> int:
+    if unicodedata.combining(char):
+        return 0
+    return 2 if unicodedata.east_asian_width(char) in _WIDE else 1
+
+
+def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """Return a boxed table without a trailing line break; every row has a cell per column."""
+    widths = [
+        max(cell_width(cell) for cell in column) for column in zip(header, *rows, strict=True)
+    ]
+    lines = [_rule("╭┬╮", widths), _row(header, widths), _rule("├┼┤", widths)]
+    lines.extend(_row(row, widths) for row in rows)
+    lines.append(_rule("╰┴╯", widths))
+    return "\n".join(lines)
+
+
+def _rule(corners: str, widths: Sequence[int]) -> str:
+    left, middle, right = corners
+    return left + middle.join("─" * (width + 2) for width in widths) + right
+
+
+def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
+    padded = (
+        cell + " " * (width - cell_width(cell)) for cell, width in zip(cells, widths, strict=True)
+    )
+    return "│ " + " │ ".join(padded) + " │"
+
+
+@dataclass(slots=True)
+class Document:
+    """A titled list of ``Label: value`` items whose labels end in one column."""
+
+    title: str
+    _entries: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
+
+    def item(self, label: str, value: str) -> None:
+        """Add one item; the lines of a longer value stay in the value's column."""
+        self._entries.append((label, value))
+
+    def optional(self, label: str, value: str) -> None:
+        """Add the item unless its value is empty."""
+        if value:
+            self.item(label, value)
+
+    def section(self, title: str, lines: Sequence[str]) -> None:
+        """Add a heading with indented lines below; nothing when there are no lines."""
+        if lines:
+            self._entries.append(
+                ("", "\n".join([f"{title}:", "", *(f"  {line}" for line in lines)]))
+            )
+
+    def text(self) -> str:
+        """Return the document without a trailing line break."""
+        width = max((cell_width(label) for label, _ in self._entries if label), default=0)
+        parts = [f"{self.title}:", ""]
+        for label, value in self._entries:
+            parts.extend(_item(label, value, width) if label else ["", *_indent(value)])
+        return "\n".join(line.rstrip() for line in parts)
+
+
+def _item(label: str, value: str, width: int) -> list[str]:
+    first, *rest = value.split("\n")
+    lead = " " * (width - cell_width(label) + 2)
+    return [f"{lead}{label}: {first}", *(f"{' ' * (width + 4)}{line}" for line in rest)]
+
+
+def _indent(block: str) -> list[str]:
+    return [f"  {line}" for line in block.split("\n")]
