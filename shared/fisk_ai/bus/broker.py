@@ -13,6 +13,7 @@ import json
 import os
 import secrets
 import shutil
+import sys
 import sysconfig
 import tempfile
 from collections.abc import Mapping
@@ -111,13 +112,7 @@ class Broker:
             SetupError: no program to run, or it did not start; ends with what it logged.
         """
         program = find_binary(os.environ if environ is None else environ, binary)
-        try:
-            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-            private = tempfile.TemporaryDirectory(prefix="broker-", dir=directory)
-        except OSError as exc:
-            raise SetupError(
-                f'the broker\'s directory "{directory}" cannot be used: {exc}'
-            ) from exc
+        private = _private_directory(directory)
         user, password = secrets.token_hex(8), secrets.token_hex(24)
         store = directory / "js" if jetstream else None
         try:
@@ -136,9 +131,15 @@ class Broker:
 
 
 def _interpreter_directory() -> str:
-    import sys
-
     return str(Path(sys.executable).parent)
+
+
+def _private_directory(directory: Path) -> tempfile.TemporaryDirectory[str]:
+    try:
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return tempfile.TemporaryDirectory(prefix="broker-", dir=directory)
+    except OSError as exc:
+        raise SetupError(f'the broker directory "{directory}" cannot be used: {exc}') from exc
 
 
 def _configuration(private: Path, store: Path | None, user: str, password: str) -> IO[bytes]:

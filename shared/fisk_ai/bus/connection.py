@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from fisk_ai.bus.guard import DEFAULT_BOUND, Guard, ReplyRule, Watch
 from fisk_ai.bus.health import Health
 from fisk_ai.bus.inbox import Inbox, received
-from fisk_ai.bus.library import Client, errors
+from fisk_ai.bus.library import Client, errors, subscribe
 from fisk_ai.bus.messages import Handler, Inbound, Received, wire_bytes
 from fisk_ai.bus.options import ConnectOptions, checked_prefixes
 from fisk_ai.bus.pace import Pace
@@ -125,7 +125,7 @@ class Connection:
         """
         inbox = Inbox(self._client.new_inbox(), self._health.count_shed)
         try:
-            subscription = await self._client.subscribe(inbox.subject, cb=inbox.accept)
+            subscription = await subscribe(self._client, inbox.subject, inbox.accept)
             inbox.attach(subscription, self._inboxes.discard)
             self._inboxes.add(inbox)
             await self._client.flush()

@@ -16,7 +16,8 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from fisk_ai.bus.library import Client, Msg, Subscription, errors
+from fisk_ai.bus.inbox import plain_headers
+from fisk_ai.bus.library import Client, Limits, Msg, Subscription, errors, subscribe
 from fisk_ai.bus.messages import Handler, Inbound, Send
 from fisk_ai.bus.options import BUILT_IN_PREFIXES
 from fisk_ai.bus.pace import Pace
@@ -27,8 +28,7 @@ _log = logging.getLogger("fisk_ai.bus")
 DEFAULT_BOUND = 64
 """Requests of one subscription served at once."""
 
-PENDING_MESSAGES = 1024
-PENDING_BYTES = 64 * 1024 * 1024
+PENDING = Limits(messages=1024, body_bytes=64 * 1024 * 1024)
 """What waits behind the bound; past either the flood is shed and counted."""
 
 CLOSE_TIMEOUT_S = 10.0
@@ -71,12 +71,8 @@ class Guard:
         """
         watch = Watch(self, subject, handler, bound)
         try:
-            subscription = await self.client.subscribe(
-                subject,
-                queue=queue,
-                cb=watch.accept,
-                pending_msgs_limit=PENDING_MESSAGES,
-                pending_bytes_limit=PENDING_BYTES,
+            subscription = await subscribe(
+                self.client, subject, watch.accept, queue=queue, limits=PENDING
             )
             watch.attach(subscription)
             await self.client.flush()
@@ -108,7 +104,7 @@ class Watch:
         await self._slots.acquire()
         inbound = Inbound(
             message.data,
-            dict(message.headers or {}),
+            plain_headers(message),
             message.subject,
             message.reply,
             self._guard.send,

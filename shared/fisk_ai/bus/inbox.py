@@ -14,9 +14,14 @@ PENDING_BYTES = 64 * 1024 * 1024
 """What an unread inbox holds; past either bound messages are shed, which their numbers show."""
 
 
+def plain_headers(message: Msg) -> dict[str, str]:
+    """Return the headers with plain names; nats-py uses enumeration members for its own."""
+    return {str.__str__(name): value for name, value in (message.headers or {}).items()}
+
+
 def received(message: Msg) -> Received:
     """Return a message of nats-py as ours."""
-    headers = dict(message.headers or {})
+    headers = plain_headers(message)
     nobody = headers.get(STATUS_HEADER) == NO_RESPONDERS and not message.data
     return Received(message.data, headers, message.subject, nobody)
 

@@ -8,6 +8,8 @@ is imported and aiohttp stays importable afterwards.
 from __future__ import annotations
 
 import sys
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 
 _HIDDEN = "aiohttp"
 
@@ -23,4 +25,34 @@ finally:
     if _hide:
         del sys.modules[_HIDDEN]
 
-__all__ = ["Client", "Msg", "Subscription", "errors"]
+__all__ = ["Client", "Limits", "Msg", "Subscription", "errors", "subscribe"]
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What may wait in a subscription; past either bound messages are shed."""
+
+    messages: int
+    body_bytes: int
+
+
+WAITING = Limits(messages=4096, body_bytes=64 * 1024 * 1024)
+"""Room for a burst, in front of a reader that never pauses."""
+
+
+async def subscribe(
+    client: Client,
+    subject: str,
+    accept: Callable[[Msg], Awaitable[None]],
+    *,
+    queue: str = "",
+    limits: Limits = WAITING,
+) -> Subscription:
+    """Subscribe; requests are served through :mod:`fisk_ai.bus.guard` alone, never from here."""
+    return await client.subscribe(  # pyright: ignore[reportUnknownMemberType] - a bare Future in it
+        subject,
+        queue=queue,
+        cb=accept,
+        pending_msgs_limit=limits.messages,
+        pending_bytes_limit=limits.body_bytes,
+    )
