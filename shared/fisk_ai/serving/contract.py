@@ -91,6 +91,20 @@ class Channel(Protocol):
 
 
 @runtime_checkable
+class Service(Protocol):
+    """Answers requests from its construction on and produces no work."""
+
+    @property
+    def name(self) -> str:
+        """A stable label, such as ``a2a``."""
+        ...
+
+    async def close(self) -> None:
+        """Stop answering; idempotent, called as often as the server is released."""
+        ...
+
+
+@runtime_checkable
 class Concurrent(Protocol):
     """Says how many of its works may run at once."""
 
