@@ -1,1 +1,7 @@
-"""Commands of a fisk application as tools: introspection, argument vectors, execution."""
+"""A fisk application as a set of tools: it describes itself, and its commands are run."""
+
+from __future__ import annotations
+
+from fisk_ai.toolkit.fisk.application import LoadedApplication, load, resolve_application
+
+__all__ = ["LoadedApplication", "load", "resolve_application"]

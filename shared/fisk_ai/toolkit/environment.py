@@ -1,0 +1,48 @@
+"""What a child process inherits: everything but credentials, plus three words about the caller.
+
+The removal goes by name alone. A secret exported under a name that is not listed here reaches the
+program, and a program may read any file its user may read. Rules: ``docs/reference/tools.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from fisk_ai import faults
+from fisk_ai.llm import provider
+
+OTLP_CREDENTIALS = frozenset(
+    f"OTEL_EXPORTER_OTLP{signal}_{kind}"
+    for signal in ("", "_TRACES", "_METRICS", "_LOGS")
+    for kind in ("HEADERS", "CLIENT_KEY", "CLIENT_CERTIFICATE", "CERTIFICATE")
+)
+"""Exporter headers carry tokens and the rest names keys; removed with telemetry on or off."""
+
+OUR_CREDENTIALS = frozenset(
+    {"SLACK_APP_TOKEN", "SLACK_BOT_TOKEN", "FISK_AI_NATS_CREDS", "FISK_AI_NATS_URL"}
+)
+"""What the processes of this project read secrets from; an address may carry a password."""
+
+CALL_VARIABLE = "FISK_AI_CALL"
+"""``<session>/<tool_use_id>``: the same value when the same call runs again after a crash."""
+
+
+def child_environment(
+    environ: Mapping[str, str], *, work_dir: Path | None, call_ref: str
+) -> dict[str, str]:
+    """Return the environment of a child of ours.
+
+    Credentials of every registered provider go, whichever is in use. ``PWD`` follows
+    ``work_dir`` when there is one. An inherited ``FISK_AI_CALL`` never survives: without a
+    ``call_ref`` it would name a call of somebody else.
+    """
+    removed = OTLP_CREDENTIALS | OUR_CREDENTIALS | {CALL_VARIABLE, faults.VARIABLE}
+    removed |= {*provider.credential_env_names()}
+    child = {name: value for name, value in environ.items() if name not in removed}
+    if work_dir is not None:
+        child["PWD"] = str(work_dir)
+    child |= {"LLMFORMAT": "1", "FISK_AI": "1"}
+    if call_ref:
+        child[CALL_VARIABLE] = call_ref
+    return child

@@ -1,0 +1,147 @@
+"""Loading the wrapped application: found, asked, selected, and turned into tools."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from fisk_ai.errors import SetupError
+from fisk_ai.toolkit import tags
+from fisk_ai.toolkit.contract import Advisory, Tool
+from fisk_ai.toolkit.fisk import globals as global_flags
+from fisk_ai.toolkit.fisk.command import CommandTool, Host
+from fisk_ai.toolkit.fisk.document import Flag
+from fisk_ai.toolkit.fisk.introspection import TIMEOUT_S, introspect
+from fisk_ai.toolkit.fisk.tree import Leaf, check_names, leaves
+from fisk_ai.toolkit.selection import select
+
+if TYPE_CHECKING:
+    from fisk_ai.config import Config  # pydantic, which nobody needs who only looks at types
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LoadedApplication:
+    """What an application brought; empty where none is configured.
+
+    ``global_flags`` are those offered on the tools, ``available_flags`` all that could be.
+    """
+
+    tools: tuple[Tool, ...] = ()
+    advisories: tuple[Advisory, ...] = ()
+    name: str = ""
+    version: str = ""
+    help: str = ""
+    program: Path | None = None
+    global_flags: tuple[str, ...] = ()
+    available_flags: tuple[str, ...] = ()
+
+
+async def load(
+    config: Config, *, environ: Mapping[str, str], timeout_s: float = TIMEOUT_S
+) -> LoadedApplication:
+    """Introspect the configured application and return its selected tools.
+
+    ``environ`` is the environment commands inherit, without credentials. Commands run in
+    ``root_directory`` where one is set and a call brings no directory of its own.
+
+    Raises:
+        SetupError: the program cannot be found, asked or understood, or two commands would
+            become one tool.
+        ConfigError: a filter or a global flag that cannot be meant.
+    """
+    selection = select(config)
+    confirm_tags = normalise_tags(config.harness.confirm_tags)
+    program = resolve_application(config, environ)
+    if program is None:
+        return LoadedApplication(advisories=tuple(_unmatched(confirm_tags, ())))
+    host = Host(program=program, environ=environ, directory=_directory(config))
+    document = await introspect(
+        program, environ=environ, directory=host.directory, timeout_s=timeout_s
+    )
+    found = leaves(document.commands)
+    offered = global_flags.resolve(config.global_flags, document)
+    selected = [leaf for leaf in found if selection.keeps(leaf.tool_name, leaf.tags)]
+    check_names(selected)
+    return LoadedApplication(
+        tools=tuple(_tool(leaf, offered, host) for leaf in selected),
+        advisories=(*_unmatched(confirm_tags, selected), *_tag_advisories(selected)),
+        name=document.name,
+        version=document.version,
+        help=document.help,
+        program=program,
+        global_flags=tuple(flag.name for flag in offered),
+        available_flags=tuple(
+            flag.name
+            for flag in document.flags
+            if not flag.hidden and flag.name not in global_flags.FRAMEWORK_FLAGS
+        ),
+    )
+
+
+def resolve_application(config: Config, environ: Mapping[str, str]) -> Path | None:
+    """Return the absolute path of the application; ``None`` when none is configured.
+
+    A bare name is looked for on ``PATH`` and then beside the running interpreter, where the
+    console scripts of its virtual environment are. A relative path with a slash starts at the
+    folder of the configuration file.
+
+    Raises:
+        SetupError: a bare name is in neither place.
+    """
+    configured = config.application_path
+    if not configured:
+        return None
+    if "/" in configured:
+        return Path(os.path.abspath(config.directory / configured))  # noqa: PTH100 - no symlink is followed
+    beside = str(Path(sys.executable).parent)
+    for places in (environ.get("PATH", os.defpath), beside):
+        found = shutil.which(configured, path=places)
+        if found is not None:
+            return Path(found).absolute()
+    raise SetupError(
+        f'application_path: "{configured}" is neither on PATH nor beside the running Python; '
+        "install it or write a path",
+        key="application_path",
+    )
+
+
+def normalise_tags(confirm_tags: Sequence[str]) -> list[str]:
+    """Return the operator's confirm tags trimmed, each once."""
+    trimmed = (tag.strip() for tag in confirm_tags)
+    return list(dict.fromkeys(tag for tag in trimmed if tag))
+
+
+def _directory(config: Config) -> Path | None:
+    return Path(config.root_directory) if config.root_directory else None
+
+
+def _tool(leaf: Leaf, offered: Sequence[Flag], host: Host) -> CommandTool:
+    return CommandTool(leaf, global_flags.for_leaf(offered, leaf), host)
+
+
+def _unmatched(confirm_tags: Sequence[str], selected: Sequence[Leaf]) -> list[Advisory]:
+    carried = {tag for leaf in selected for tag in leaf.tags}
+    return [
+        Advisory(kind="confirm_tag_unmatched", name=tag)
+        for tag in confirm_tags
+        if tag not in carried
+    ]
+
+
+def _tag_advisories(selected: Sequence[Leaf]) -> list[Advisory]:
+    found: list[Advisory] = []
+    for leaf in selected:
+        unknown = tags.unknown_reserved(leaf.tags)
+        if unknown:
+            found.append(Advisory(kind="unknown_reserved_tag", name=leaf.tool_name, params=unknown))
+        conflicts = tags.conflicts_of(leaf.tags)
+        if conflicts:
+            found.append(
+                Advisory(kind="behavior_tag_conflict", name=leaf.tool_name, params=conflicts)
+            )
+    return found

@@ -1,0 +1,176 @@
+"""A command of the wrapped application as a tool: described, gated by its tags, and run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fisk_ai.errors import ToolError
+from fisk_ai.llm.model import ToolDef
+from fisk_ai.text import sanitise
+from fisk_ai.text.ring import RingBuffer
+from fisk_ai.toolkit import arguments, tags
+from fisk_ai.toolkit.contract import (
+    Behavior,
+    CallContext,
+    CallInfo,
+    CommandExec,
+    ExecDeps,
+    ToolOutcome,
+)
+from fisk_ai.toolkit.environment import child_environment
+from fisk_ai.toolkit.fisk import argv, process
+from fisk_ai.toolkit.fisk.document import Flag
+from fisk_ai.toolkit.fisk.globals import merged_schema
+from fisk_ai.toolkit.fisk.tree import Leaf
+
+LINE_LIMIT = 2000
+"""Code points of a command line as a person sees it: a shorter one could hide the argument that
+matters."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Host:
+    """Where commands run: which program, with which environment, in which directory.
+
+    ``directory`` is used where a call brings none of its own; ``None`` is this process's own.
+    """
+
+    program: Path
+    environ: Mapping[str, str]
+    directory: Path | None = None
+
+
+class CommandTool:
+    """One leaf command. Every optional ability of a tool is answered from its document."""
+
+    mcp_exposable = True
+    a2a_exposable = True
+
+    def __init__(self, leaf: Leaf, global_flags: Sequence[Flag], host: Host) -> None:
+        """Build the tool; ``global_flags`` are those this very leaf offers."""
+        self.name = leaf.tool_name
+        self.description = leaf.description
+        self.model_description = leaf.model_description
+        self._tags = leaf.tags
+        self._host = host
+        self._schema = merged_schema(leaf.schema, global_flags)
+        self._syntax = argv.Syntax(
+            path=leaf.path,
+            global_flags=tuple(global_flags),
+            flags=leaf.flags,
+            args=leaf.args,
+            advertised=frozenset(arguments.properties_of(self._schema)),
+        )
+
+    def input_schema(self) -> Mapping[str, object]:
+        """Return the application's schema with the globals this tool offers."""
+        return self._schema
+
+    def definition(self, *, defer_loading: bool) -> ToolDef:
+        """Return what models are told; ``ai:no_defer`` keeps a tool in front."""
+        return ToolDef(
+            name=self.name,
+            description=self.model_description,
+            input_schema=self._schema,
+            defer_loading=defer_loading and tags.NO_DEFER not in self._tags,
+        )
+
+    def tags(self) -> tuple[str, ...]:
+        """Return the author's tags in their order."""
+        return self._tags
+
+    def behavior(self) -> Behavior:
+        """Return what the tags say of its effects."""
+        return tags.behavior_of(self._tags)
+
+    def needs_confirm(self, extra_tags: Sequence[str]) -> bool:
+        """Say whether a person must allow it."""
+        return bool(self.confirm_trigger(extra_tags))
+
+    def confirm_trigger(self, extra_tags: Sequence[str]) -> str:
+        """Return the tag that gates it, empty when none does."""
+        return tags.confirm_trigger(self._tags, extra_tags)
+
+    def command(self) -> str:
+        """Return the command path in words."""
+        return self._syntax.command
+
+    def trace_line(self, raw: bytes) -> str:
+        """Return the command line in one sanitised line; the path alone when it has none."""
+        try:
+            words = self._line(raw).words
+        except ToolError:
+            words = [self.command()]
+        return sanitise.for_terminal(" ".join(words), LINE_LIMIT)
+
+    def describe(self, raw: bytes) -> CallInfo:
+        """Describe one call: a command of the application, which may run in a directory."""
+        return CallInfo(
+            present="command",
+            kind="application",
+            display=self.trace_line(raw),
+            display_short=self._short_line(raw),
+            needs_work_dir=True,
+        )
+
+    def missing_required(self, raw: bytes) -> list[str]:
+        """Return the required arguments the call lacks, in schema order."""
+        return arguments.missing_required(self._schema, raw)
+
+    def missing_required_message(self, names: Sequence[str]) -> str:
+        """Return one text that names what is missing and all the command takes."""
+        return arguments.missing_message(self.name, self._schema, names)
+
+    async def execute(self, context: CallContext, raw: bytes, deps: ExecDeps) -> ToolOutcome:
+        """Run the command; any exit status is an answer.
+
+        Raises:
+            ToolError: the arguments form no command line, the program cannot be started, or its
+                output was lost because another process kept it open.
+        """
+        words = self._line(raw).words
+        output = RingBuffer()
+        ended = await process.run(
+            [str(self._host.program), *words],
+            environ=child_environment(
+                self._host.environ, work_dir=deps.work_dir, call_ref=context.call_ref
+            ),
+            directory=deps.work_dir or self._host.directory,
+            sink=output.write,
+        )
+        if not ended.drained and ended.code == 0:
+            raise ToolError(
+                f'"{self.command()}" ended but a process it started kept its output open; '
+                "the output is lost"
+            )
+        kept, truncated = output.render()
+        return ToolOutcome(
+            output=kept.decode(errors="replace"),
+            exec=CommandExec(command=" ".join(words), exit_code=ended.code, truncated=truncated),
+        )
+
+    def _line(self, raw: bytes) -> argv.Line:
+        return argv.render(self._syntax, arguments.decode(raw))
+
+    def _short_line(self, raw: bytes) -> str:
+        """Return the line with long values cut in the middle; names and path stay whole."""
+        try:
+            line = self._line(raw)
+        except ToolError:
+            return sanitise.for_terminal(self.command(), LINE_LIMIT)
+        words = [*line.path, *(_short_flag(word) for word in line.flags)]
+        if line.positionals:
+            words += [argv.END_OF_FLAGS, *(_short_value(word) for word in line.positionals)]
+        return sanitise.for_terminal(" ".join(words), LINE_LIMIT)
+
+
+def _short_flag(word: str) -> str:
+    name, equals, value = word.partition("=")
+    return name + equals + _short_value(value)
+
+
+def _short_value(value: str) -> str:
+    """Clean first and cut then, or the cut could leave half an escape sequence."""
+    return sanitise.elide_middle(sanitise.for_terminal(value, LINE_LIMIT))

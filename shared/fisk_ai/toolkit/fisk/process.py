@@ -1,0 +1,178 @@
+"""Running one program to its end: its own group, one pipe, and nothing left behind.
+
+Both output streams share one pipe, so their order is kept. Standard input is the null device and
+no other descriptor of ours is inherited. A program is started with ``vfork`` and awaited through
+descriptors in the event loop: no thread and no copy of this process per call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fisk_ai.errors import ToolError
+from fisk_ai.toolkit.fisk.orphans import WATCH
+
+LINGER_S = 10.0
+"""How long a pipe may stay open once its program ended or was killed: a grandchild holds it."""
+
+READ_BYTES = 65_536
+"""Bytes taken from the pipe in one turn of the loop; the size of a pipe on Linux."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Exit:
+    """How a program ended: -1 for a signal, and whether its pipe came to an end in time."""
+
+    code: int
+    drained: bool
+
+
+async def run(
+    words: Sequence[str],
+    *,
+    environ: Mapping[str, str],
+    directory: Path | None,
+    sink: Callable[[bytes], None],
+    linger_s: float = LINGER_S,
+) -> Exit:
+    """Run ``words[0]`` with the other words as its arguments and give its output to ``sink``.
+
+    Cancelling kills the whole group and waits up to ``linger_s`` for the pipe. A pipe that a
+    grandchild holds for longer than that is closed and the group killed.
+
+    Raises:
+        ToolError: the program cannot be started; carries the operating system's words.
+    """
+    await asyncio.sleep(0)  # a cancellation already under way must arrive before anything starts
+    child = _start(words, environ, directory, sink)
+    WATCH.add(child.group)
+    try:
+        return await child.finish(linger_s)
+    except asyncio.CancelledError:
+        await child.kill(linger_s)
+        raise
+    finally:
+        child.close()
+        WATCH.remove(child.group)
+
+
+def _start(
+    words: Sequence[str],
+    environ: Mapping[str, str],
+    directory: Path | None,
+    sink: Callable[[bytes], None],
+) -> _Child:
+    read_end, write_end = os.pipe()
+    try:
+        process = subprocess.Popen(
+            list(words),
+            stdin=subprocess.DEVNULL,
+            stdout=write_end,
+            stderr=write_end,
+            env=dict(environ),
+            cwd=directory,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as exc:  # ValueError: a NUL, or a word that cannot be encoded
+        os.close(read_end)
+        raise ToolError(f"cannot start {words[0]}: {exc}") from exc
+    finally:
+        os.close(write_end)
+    return _Child(process, read_end, sink)
+
+
+class _Child:
+    """A started program and the reading end of its pipe, emptied in the event loop."""
+
+    def __init__(
+        self, process: subprocess.Popen[bytes], descriptor: int, sink: Callable[[bytes], None]
+    ) -> None:
+        self.group = process.pid
+        self._process = process
+        self._descriptor = descriptor
+        self._sink = sink
+        self._loop = asyncio.get_running_loop()
+        self._drained: asyncio.Future[None] = self._loop.create_future()
+        os.set_blocking(descriptor, False)
+        self._loop.add_reader(descriptor, self._read)
+
+    async def finish(self, linger_s: float) -> Exit:
+        """Wait for the program, then for its pipe."""
+        await self._exited()
+        if not self._drained.done():
+            await asyncio.wait({self._drained}, timeout=linger_s)
+        drained = self._drained.done()
+        if not drained:
+            kill_group(self.group)
+        code = self._process.wait()
+        return Exit(code=max(code, -1), drained=drained)
+
+    async def kill(self, linger_s: float) -> None:
+        """Kill the group and wait until program and pipe are gone, or the time is."""
+        kill_group(self.group)
+        try:
+            async with asyncio.timeout(linger_s):
+                await self._exited()
+                await self._drained
+        except TimeoutError:
+            return  # who left the group holds the pipe; or the program is stuck in the kernel
+
+    def close(self) -> None:
+        """Let go of the pipe and of a program that ended."""
+        self._loop.remove_reader(self._descriptor)
+        os.close(self._descriptor)
+        self._process.poll()
+
+    def _read(self) -> None:
+        try:
+            data = os.read(self._descriptor, READ_BYTES)
+        except BlockingIOError:
+            return
+        if data:
+            self._sink(data)
+            return
+        self._loop.remove_reader(self._descriptor)
+        _resolve(self._drained)
+
+    async def _exited(self) -> None:
+        """Wait for the program itself, whoever still holds its pipe."""
+        if self._process.returncode is not None:
+            return
+        descriptor = _exit_descriptor(self.group)
+        if descriptor is None:
+            await asyncio.to_thread(self._process.wait)
+            return
+        ended: asyncio.Future[None] = self._loop.create_future()
+        self._loop.add_reader(descriptor, _resolve, ended)
+        try:
+            await ended
+        finally:
+            self._loop.remove_reader(descriptor)
+            os.close(descriptor)
+
+
+def _exit_descriptor(pid: int) -> int | None:
+    """Return a descriptor that becomes readable at the exit; ``None`` where there is no such."""
+    try:
+        return os.pidfd_open(pid)
+    except (AttributeError, OSError):
+        return None
+
+
+def _resolve(future: asyncio.Future[None]) -> None:
+    if not future.done():
+        future.set_result(None)
+
+
+def kill_group(group: int) -> None:
+    """Kill a whole group; one that is gone is fine."""
+    try:
+        os.killpg(group, signal.SIGKILL)
+    except (ProcessLookupError, PermissionError):
+        return

@@ -1,0 +1,124 @@
+"""From the tree of commands to named leaves: what becomes a tool, and under which name."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from msgspec import UNSET
+
+from fisk_ai.errors import SetupError
+from fisk_ai.toolkit.fisk.document import Arg, Command, Flag
+
+NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
+"""What model providers accept; one name beyond it makes them refuse every call of a run."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leaf:
+    """A command that can be called; ``schema`` is the application's own, never changed."""
+
+    path: tuple[str, ...]
+    help: str
+    help_long: str
+    tags: tuple[str, ...]
+    schema: Mapping[str, object]
+    flags: tuple[Flag, ...]
+    args: tuple[Arg, ...]
+
+    @property
+    def tool_name(self) -> str:
+        """Return the path as one name."""
+        return "_".join(self.path)
+
+    @property
+    def command(self) -> str:
+        """Return the path in words."""
+        return " ".join(self.path)
+
+    @property
+    def description(self) -> str:
+        """Return the help for people."""
+        return self.help or self.help_long
+
+    @property
+    def model_description(self) -> str:
+        """Return short and long help together, then the tags, so that prompts can name them."""
+        parts = [combined_help(self.help, self.help_long)]
+        if self.tags:
+            parts.append("Tags: " + ", ".join(self.tags))
+        return "\n\n".join(part for part in parts if part)
+
+
+def combined_help(short: str, long: str) -> str:
+    """Join both texts, unless one of them says all the other does."""
+    if short in long:
+        return long
+    if long in short:
+        return short
+    return f"{short}\n\n{long}"
+
+
+def leaves(commands: Sequence[Command]) -> list[Leaf]:
+    """Return every visible leaf, depth first in declared order.
+
+    Raises:
+        SetupError: a visible leaf carries no schema, whether it would be selected or not.
+    """
+    return list(_walk(commands, ()))
+
+
+def _walk(commands: Sequence[Command], above: tuple[str, ...]) -> Iterator[Leaf]:
+    for command in commands:
+        path = (*above, command.name)
+        if command.hidden:
+            continue
+        if command.commands:
+            yield from _walk(command.commands, path)
+        else:
+            yield _leaf(command, path)
+
+
+def _leaf(command: Command, path: tuple[str, ...]) -> Leaf:
+    if command.restricted_schema is UNSET:
+        raise SetupError(
+            f'command "{" ".join(path)}" has no precomputed schema: rebuild the application with '
+            "a current fisk (v0.9.0 or newer) so that it prints one",
+            key="application_path",
+        )
+    return Leaf(
+        path=path,
+        help=command.help,
+        help_long=command.help_long,
+        tags=command.tags,
+        schema=command.restricted_schema,
+        flags=command.flags,
+        args=command.args,
+    )
+
+
+def check_names(selected: Sequence[Leaf]) -> None:
+    """Refuse names that no provider takes and two commands under one name.
+
+    Looked at after selection, so that excluding a command is a way out.
+
+    Raises:
+        SetupError: names the path, or both paths.
+    """
+    claimed: dict[str, Leaf] = {}
+    for leaf in selected:
+        name = leaf.tool_name
+        if NAME.fullmatch(name) is None:
+            raise SetupError(
+                f'command "{leaf.command}" would become the tool "{name}", a name that model '
+                "providers refuse (1 to 128 of A-Z a-z 0-9 _ -); exclude it",
+                key="exclude",
+            )
+        if name in claimed:
+            raise SetupError(
+                f'commands "{claimed[name].command}" and "{leaf.command}" would both become the '
+                f'tool "{name}"; rename or hide one of them in the application',
+                key="exclude",
+            )
+        claimed[name] = leaf
