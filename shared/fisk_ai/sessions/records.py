@@ -1,7 +1,7 @@
 """The records of a session and their exact shape; encoding lives in ``codec``.
 
-Attribute order is the order of the keys on disk. A field with a default is left out of the bytes
-when it holds that default. Rules: ``docs/reference/sessions.md``.
+Attribute order is the order of the keys on disk; which keys are left out when empty, and which a
+reader insists on, is said once in ``shapes``. Rules: ``docs/reference/sessions.md``.
 """
 
 from __future__ import annotations
@@ -151,8 +151,10 @@ Payload = (
 class Record:
     """One line of a journal.
 
-    ``payload`` is ``None`` only for a record marked optional whose ``protocol`` we do not know.
-    ``time`` is RFC 3339 text, empty in journals older than the field.
+    ``payload`` is ``None`` where the line had none under the key its ``protocol`` asks for, or
+    where that protocol is none of ours. ``fault`` names a required key the payload lacks. Only
+    the fold decides what either means for the session. ``time`` is RFC 3339 text, empty in
+    journals older than the field.
     """
 
     seq: int
@@ -160,3 +162,4 @@ class Record:
     optional: bool = False
     time: str = ""
     payload: Payload | None
+    fault: str = ""

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal
 from json.encoder import encode_basestring  # C-accelerated, keeps non-ASCII characters
 
@@ -115,8 +115,8 @@ def compact(raw: bytes) -> bytes:
 
 def sort_deep(value: object) -> object:
     """Return the value with the keys of every object in it sorted by code point."""
-    if isinstance(value, dict):
-        members: dict[str, object] = value  # pyright: ignore[reportUnknownVariableType] - JSON data
+    if isinstance(value, Mapping):
+        members: Mapping[str, object] = value  # pyright: ignore[reportUnknownVariableType] - JSON data
         return {key: sort_deep(members[key]) for key in sorted(members)}
     if isinstance(value, list | tuple):
         items: list[object] = list(value)  # pyright: ignore[reportUnknownArgumentType] - JSON data

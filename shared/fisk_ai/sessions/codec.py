@@ -1,0 +1,134 @@
+"""A record as bytes: byte for byte what the other implementation writes, and tolerant to read.
+
+Readers accept any key order, unknown keys and white space. Writers leave nothing to a reader's
+tolerance: what was encoded is read back before it counts. Rules: ``docs/reference/sessions.md``.
+"""
+
+from __future__ import annotations
+
+from fisk_ai.errors import CorruptError, StoreError
+from fisk_ai.sessions import shapes
+from fisk_ai.sessions.records import MemoryRevisions, Meta, Payload, Record
+from fisk_ai.text import rawjson
+from fisk_ai.text.gojson import RawJSON, dumps
+
+NAMESPACE = "io.choria.fisk-ai.v1.session."
+"""Prefix of every record's protocol; the payload's key follows."""
+
+MEMORY_KEY_LIMIT = 200
+"""Longest memory key, in characters, that a snapshot of revisions may hold."""
+
+
+def protocol_of(payload: Payload) -> str:
+    """Return the protocol id of a payload."""
+    return NAMESPACE + key_of(payload)
+
+
+def key_of(payload: Payload) -> str:
+    """Return the key a payload stands under, such as ``tool_result``."""
+    return shapes.SEGMENT_OF[type(payload)]
+
+
+def is_known(protocol: str) -> bool:
+    """Say whether this release knows what a record of that protocol means."""
+    return protocol.removeprefix(NAMESPACE) in shapes.SHAPES and protocol.startswith(NAMESPACE)
+
+
+def record_of(seq: int, payload: Payload, *, time: str = "") -> Record:
+    """Wrap a payload; records that a reader may skip are marked so."""
+    shape = shapes.SHAPES[key_of(payload)]
+    return Record(
+        seq=seq,
+        protocol=protocol_of(payload),
+        optional=shape.optional,
+        time=time,
+        payload=payload,
+    )
+
+
+def encode(record: Record) -> bytes:
+    """Return the record's bytes, without a newline.
+
+    Raises:
+        StoreError: the record breaks its own rules; a bug of the caller, nothing was written.
+    """
+    if record.payload is None:
+        raise StoreError(f"record {record.seq} has no payload to write")
+    key = key_of(record.payload)
+    try:
+        body = dumps(_envelope(record, key, record.payload))
+        fault = decode(body).fault or _broken_rule(record)
+    except (CorruptError, ValueError, AttributeError, TypeError) as exc:
+        raise StoreError(f"record {record.seq} ({key}) cannot be written: {exc}") from exc
+    if fault:
+        raise StoreError(f"record {record.seq} ({key}) cannot be written: {fault}")
+    return body
+
+
+def decode(line: bytes) -> Record:
+    """Read one record; bytes that are not UTF-8 become U+FFFD.
+
+    Raises:
+        CorruptError: not one JSON object, or a value of the wrong type.
+    """
+    text = line.decode(errors="replace").strip(" \t\r\n")
+    if text == "null":
+        return Record(seq=0, protocol="", payload=None)
+    try:
+        return _read(rawjson.members(text))
+    except ValueError as exc:
+        raise CorruptError(f"no record can be read: {exc}") from exc
+
+
+def _envelope(record: Record, key: str, payload: Payload) -> dict[str, object]:
+    envelope: dict[str, object] = {"seq": record.seq, "protocol": record.protocol}
+    if record.optional:
+        envelope["optional"] = True
+    if record.time:
+        envelope["time"] = record.time
+    envelope[key] = shapes.write_members(shapes.SHAPES[key], payload)
+    return envelope
+
+
+def _broken_rule(record: Record) -> str:
+    if record.seq < 1 or isinstance(record.payload, Meta) is not (record.seq == 1):
+        return "a meta record is number 1 and no other is"
+    if record.payload is not None and record.protocol != protocol_of(record.payload):
+        return f"its protocol is {record.protocol}"
+    if isinstance(record.payload, MemoryRevisions):
+        return _broken_revision(record.payload)
+    return ""
+
+
+def _broken_revision(payload: MemoryRevisions) -> str:
+    for key, revision in payload.revisions.items():
+        if not 1 <= len(key) <= MEMORY_KEY_LIMIT:
+            return f"a memory key has {len(key)} characters instead of 1 to {MEMORY_KEY_LIMIT}"
+        if revision < 1:
+            return "a memory revision is below 1"
+    return ""
+
+
+def _read(members: dict[str, RawJSON]) -> Record:
+    protocol = shapes.read_text(members.get("protocol", shapes.NULL))
+    raw_time = members.get("time", shapes.NULL)
+    payload, fault = _read_payload(protocol, members)
+    return Record(
+        seq=shapes.read_integer(members.get("seq", shapes.NULL), shapes.UINT64),
+        protocol=protocol,
+        optional=shapes.read_flag(members.get("optional", shapes.NULL)),
+        time="" if raw_time == shapes.NULL else shapes.read_time(raw_time),
+        payload=payload,
+        fault=fault,
+    )
+
+
+def _read_payload(protocol: str, members: dict[str, RawJSON]) -> tuple[Payload | None, str]:
+    segment = protocol.removeprefix(NAMESPACE)
+    raw = members.get(segment, shapes.NULL)
+    if not is_known(protocol) or raw == shapes.NULL:
+        return None, ""
+    try:
+        return shapes.read_payload(segment, raw)
+    except ValueError as exc:
+        raise ValueError(f"{segment}.{exc}") from exc

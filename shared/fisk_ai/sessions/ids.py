@@ -1,0 +1,25 @@
+"""How a channel's own name for a conversation becomes a session id.
+
+A session id is no secret, so no caller ever chooses one: hashing keeps foreign text out of file
+names and subjects, and whoever learned an id cannot ask for its session. The prefix keeps channels
+apart. Rules: ``docs/reference/sessions.md``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+from fisk_ai.text.sanitise import clean_surrogates
+
+PROMPT_PREFIX = "t-"
+"""Sessions of served prompts, named by the conversation token their caller holds."""
+
+
+def session_id_for_token(identity: str, token: str) -> str:
+    """Return the session of an agent's conversation; neither part may hold a NUL."""
+    return PROMPT_PREFIX + _hash(identity, token)
+
+
+def _hash(*fields: str) -> str:
+    joined = clean_surrogates("\0".join(fields))
+    return hashlib.sha256(joined.encode()).hexdigest()

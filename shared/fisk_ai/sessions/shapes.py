@@ -1,0 +1,311 @@
+"""What each record holds, key by key: read, written and checked from these tables alone.
+
+A key a line lacks and a value of the wrong type are different faults. The second means that the
+line was cut or damaged; the first, that whoever wrote it broke the contract. Rules:
+``docs/reference/sessions.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import cast, get_args
+
+from fisk_ai.llm import blocks
+from fisk_ai.llm.model import Message, ToolResultBlock
+from fisk_ai.sessions.records import (
+    Assistant,
+    CallApproval,
+    Claim,
+    Decision,
+    Deferred,
+    Fingerprint,
+    MemoryRevisions,
+    Meta,
+    Payload,
+    Reason,
+    Terminal,
+    ToolKind,
+    ToolResult,
+    User,
+)
+from fisk_ai.text import clock, rawjson
+from fisk_ai.text.gojson import RawJSON, loads
+
+INT64 = range(-(2**63), 2**63)
+UINT64 = range(2**64)
+
+NULL = RawJSON(b"null")
+"""What a missing member reads as."""
+
+_INTEGER = re.compile(rb"-?[0-9]{1,20}")
+_KINDS: tuple[str, ...] = get_args(ToolKind)
+_REASONS: tuple[str, ...] = get_args(Reason)
+
+
+def _as_it_is(value: object) -> object:
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A type of value: how it is read from JSON text, written as plain data, and when empty.
+
+    ``null_counts`` says that ``null`` spells the empty value even where a value is required.
+    """
+
+    read: Callable[[RawJSON], object]
+    empty: object
+    write: Callable[..., object] = _as_it_is
+    null_counts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """One key: required of every line, or always written, or left out when empty."""
+
+    name: str
+    kind: Kind
+    required: bool = False
+    kept: bool = False
+    allowed: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """A payload: the class that holds it and its keys in the order of the bytes."""
+
+    holder: type
+    keys: tuple[Key, ...]
+    optional: bool = False
+
+
+def read_members(shape: Shape, raw: RawJSON) -> tuple[dict[str, object], str]:
+    """Read the values of one object and name the first required key that is missing.
+
+    Raises:
+        ValueError: a value of the wrong type; the text names its key.
+    """
+    found = rawjson.members(raw)
+    values: dict[str, object] = {}
+    fault = ""
+    for key in shape.keys:
+        values[key.name] = _read(key, found.get(key.name, NULL))
+        fault = fault or _fault_of(key, found.get(key.name), values[key.name])
+    return values, fault
+
+
+def write_members(shape: Shape, holder: object) -> dict[str, object]:
+    """Return the object's members as plain data in the order of the bytes."""
+    members: dict[str, object] = {}
+    for key in shape.keys:
+        value = cast("object", getattr(holder, key.name))
+        if key.required or key.kept or value != key.kind.empty:
+            members[key.name] = key.kind.write(value)
+    return members
+
+
+def read_integer(raw: RawJSON, bounds: range) -> int:
+    """Read a whole number spelled as one; ``null`` is zero, ``1.0`` and ``"1"`` are refused."""
+    if raw == NULL:
+        return 0
+    if not _INTEGER.fullmatch(raw) or int(raw) not in bounds:
+        raise ValueError(f"expected a whole number from {bounds[0]} to {bounds[-1]}")
+    return int(raw)
+
+
+def read_text(raw: RawJSON) -> str:
+    """Read a string; ``null`` is empty."""
+    value = loads(raw)
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise ValueError("expected a string")
+    return value
+
+
+def read_flag(raw: RawJSON) -> bool:
+    """Read ``true`` or ``false``; ``null`` is false."""
+    value = loads(raw)
+    if value is not None and not isinstance(value, bool):
+        raise ValueError("expected true or false")
+    return bool(value)
+
+
+def read_time(raw: RawJSON) -> str:
+    """Read a time and keep its spelling; ``null`` is the time that was never set."""
+    if raw == NULL:
+        return clock.UNSET
+    text = read_text(raw)
+    clock.rfc3339_ns(text)
+    return text
+
+
+def _read(key: Key, raw: RawJSON) -> object:
+    if raw == NULL:
+        return key.kind.empty
+    try:
+        return key.kind.read(raw)
+    except ValueError as exc:
+        raise ValueError(f"{key.name}: {exc}") from exc
+
+
+def _fault_of(key: Key, raw: RawJSON | None, value: object) -> str:
+    if key.required and (raw is None or (raw == NULL and not key.kind.null_counts)):
+        return f"{key.name} is missing"
+    if key.allowed and value not in key.allowed:
+        return f"{key.name} is not one of {' '.join(key.allowed)}"
+    return ""
+
+
+def _read_int64(raw: RawJSON) -> int:
+    return read_integer(raw, INT64)
+
+
+def _read_kind(raw: RawJSON) -> str:
+    kind = read_text(raw)
+    return kind if kind in _KINDS or not kind else "unknown"
+
+
+def _read_revisions(raw: RawJSON) -> dict[str, int]:
+    return {key: read_integer(value, UINT64) for key, value in rawjson.members(raw).items()}
+
+
+def _sorted(value: Mapping[str, object]) -> dict[str, object]:
+    return {key: value[key] for key in sorted(value)}
+
+
+def _read_summary(raw: RawJSON) -> Mapping[str, object] | None:
+    value = loads(raw)
+    return cast("Mapping[str, object]", value) if isinstance(value, dict) else None
+
+
+def _read_fingerprint(raw: RawJSON) -> Fingerprint:
+    return Fingerprint(**read_members(_FINGERPRINT, raw)[0])  # pyright: ignore[reportArgumentType] - types come from the table
+
+
+def _write_fingerprint(value: Fingerprint) -> dict[str, object]:
+    return write_members(_FINGERPRINT, value)
+
+
+_TEXT = Kind(read_text, "")
+_FLAG = Kind(read_flag, empty=False)
+_INT = Kind(_read_int64, 0, null_counts=True)
+_TIME = Kind(read_time, clock.UNSET)
+_MESSAGE = Kind(blocks.message_from_json, Message("user", ()), blocks.message_to_json)
+_RESULT = Kind(blocks.tool_result_from_json, ToolResultBlock("", ""), blocks.tool_result_to_json)
+_KIND = Kind(_read_kind, "")
+_REVISIONS = Kind(_read_revisions, {}, _sorted)
+_SUMMARY = Kind(_read_summary, None, dict)
+
+_FINGERPRINT = Shape(
+    Fingerprint,
+    (
+        Key("provider", _TEXT, kept=True),
+        Key("model", _TEXT, kept=True),
+        Key("system_hash", _TEXT, kept=True),
+        Key("tools_hash", _TEXT, kept=True),
+        Key("thinking_mode", _TEXT, kept=True),
+        Key("reasoning_effort", _TEXT),
+        Key("max_tokens", _INT, kept=True),
+        Key("max_iterations", _INT, kept=True),
+    ),
+)
+_PRINT = Kind(
+    _read_fingerprint,
+    Fingerprint(
+        provider="",
+        model="",
+        system_hash="",
+        tools_hash="",
+        thinking_mode="",
+        max_tokens=0,
+        max_iterations=0,
+    ),
+    _write_fingerprint,
+)
+
+SHAPES: Mapping[str, Shape] = {
+    "meta": Shape(
+        Meta,
+        (
+            Key("version", _INT, required=True),
+            Key("run_id", _TEXT, required=True),
+            Key("created", _TIME, required=True),
+            Key("fingerprint", _PRINT, required=True),
+            Key("prompt", _TEXT, kept=True),
+            Key("interactive", _FLAG),
+            Key("conversation_token", _TEXT),
+            Key("caller", _TEXT),
+            Key("agent", _TEXT),
+            Key("request", _TEXT),
+        ),
+    ),
+    "assistant": Shape(
+        Assistant,
+        (
+            Key("iteration", _INT, required=True),
+            Key("message", _MESSAGE, required=True),
+            Key("stop_reason", _TEXT),
+            Key("in_tokens", _INT, required=True),
+            Key("out_tokens", _INT, required=True),
+            Key("cache_read_tokens", _INT),
+            Key("cache_create_tokens", _INT),
+            Key("thinking_tokens", _INT),
+        ),
+    ),
+    "user": Shape(User, (Key("message", _MESSAGE, required=True), Key("request", _TEXT))),
+    "tool_result": Shape(
+        ToolResult,
+        (
+            Key("tool_use_id", _TEXT, required=True),
+            Key("result", _RESULT, required=True),
+            Key("remote", _FLAG),
+            Key("kind", _KIND),
+            Key("dispatched", _FLAG),
+        ),
+    ),
+    "deferred": Shape(
+        Deferred,
+        (
+            Key("tool_use_id", _TEXT, required=True),
+            Key("tool_name", _TEXT, required=True),
+            Key("note", _TEXT),
+            Key("handle", _TEXT),
+        ),
+    ),
+    "decision": Shape(Decision, (Key("tool", _TEXT, required=True),), optional=True),
+    "call_approval": Shape(
+        CallApproval,
+        (
+            Key("tool_use_id", _TEXT, required=True),
+            Key("tool_name", _TEXT, required=True),
+            Key("args_sha256", _TEXT),
+        ),
+        optional=True,
+    ),
+    "terminal": Shape(
+        Terminal,
+        (
+            Key("reason", _TEXT, required=True, allowed=_REASONS),
+            Key("message", _TEXT),
+            Key("summary", _SUMMARY),
+        ),
+    ),
+    "claim": Shape(Claim, (Key("by", _TEXT, required=True), Key("claimed", _TIME, required=True))),
+    "memory_revisions": Shape(
+        MemoryRevisions, (Key("revisions", _REVISIONS, required=True),), optional=True
+    ),
+}
+"""Every payload by its key; ``optional`` ones may be skipped by a reader that knows none."""
+
+SEGMENT_OF: Mapping[type, str] = {shape.holder: segment for segment, shape in SHAPES.items()}
+"""The payload key of each record class."""
+
+
+def read_payload(segment: str, raw: RawJSON) -> tuple[Payload, str]:
+    """Read one payload and its fault; raises ValueError as :func:`read_members`."""
+    shape = SHAPES[segment]
+    values, fault = read_members(shape, raw)
+    return cast("Payload", shape.holder(**values)), fault
