@@ -12,7 +12,7 @@ from fisk_ai.llm.model import Usage
 from fisk_ai.llm.provider import Provider
 from fisk_ai.sessions.records import Reason
 from fisk_ai.sessions.store import Store
-from fisk_ai.toolkit.contract import Tool
+from fisk_ai.toolkit.contract import Advisory, Tool
 from fisk_ai.toolkit.prompter import Choice, DefaultDenyPrompter, Prompter
 
 
@@ -62,14 +62,16 @@ class RunOptions:
     """Everything one run needs; what is injected is used and never closed.
 
     ``app_tools`` are the application's commands, introspected once per process and selected
-    already. ``suspend_requested`` is polled at boundaries of a run that journals.
-    ``tool_work_dir`` must be an existing absolute directory when given.
+    already; ``app_advisories`` is what loading them found, told at the start of every run.
+    ``suspend_requested`` is polled at boundaries of a run that journals. ``tool_work_dir`` must
+    be an existing absolute directory when given.
     """
 
     config: Config
     provider: Provider
     session_store: Store
     app_tools: Sequence[Tool] = ()
+    app_advisories: Sequence[Advisory] = ()
     custom_tools: Sequence[Tool] = ()
     prompt: str = ""
     context: str = ""

@@ -1,0 +1,226 @@
+"""Whether a run may continue a session, and how it takes it: gate, claim, drift.
+
+The checks stand in a fixed order and have no effect; the claim is the first thing written, before
+anything else happens on behalf of the session. Rules: ``docs/reference/agent-loop.md``.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fisk_ai.agent import conversation
+from fisk_ai.agent.conversation import Conversation
+from fisk_ai.agent.journal_writer import JournalWriter
+from fisk_ai.agent.options import Checkpoint, RunResult
+from fisk_ai.agent.prompt import context_blocks
+from fisk_ai.agent.session import Session, add_context
+from fisk_ai.agent.setup import Setup
+from fisk_ai.agent.stats import from_journal
+from fisk_ai.errors import DriftError, EmptyError, LockedError, NotFoundError, RefusedError
+from fisk_ai.sessions import fingerprint
+from fisk_ai.sessions.fingerprint import Drift
+from fisk_ai.sessions.fold import answer_of, in_doubt
+from fisk_ai.sessions.records import Assistant, CallApproval, Claim, Record, User
+from fisk_ai.sessions.state import RunState
+from fisk_ai.sessions.store import Journal
+from fisk_ai.text.clock import rfc3339_now
+from fisk_ai.toolkit.contract import Advisory
+
+LOADS = 3
+"""How often a session is read again that another worker wrote to between load and open."""
+
+
+async def take_up(setup: Setup, checkpoint: Checkpoint) -> Session | RunResult | None:
+    """Take the session ``checkpoint`` names, or give its stored answer.
+
+    ``None`` says that there is none and that one may be created.
+
+    Raises:
+        NotFoundError: there is none.
+        RefusedError: it is finished, belongs to another kind of run or another provider.
+        DriftError: the configuration changed and nobody forced it.
+        LockedError: another process holds or took it; nothing was done here.
+        StoreError: it could not be read or claimed.
+    """
+    for _ in range(LOADS):
+        state = await _load(setup, checkpoint)
+        if state is None:
+            return None
+        if _is_answered(state, checkpoint):
+            return _stored_answer(state)
+        drift = _admit(setup, checkpoint, state)
+        journal = await _open(setup, checkpoint.resume_id)
+        try:
+            if journal.last_seq() == state.last_seq:
+                return await _Claiming(setup, checkpoint, state, drift, journal).take()
+        except BaseException:
+            await journal.close()
+            raise
+        await journal.close()
+    raise LockedError(
+        f'session "{checkpoint.resume_id}" is being written by another process; try again later'
+    )
+
+
+async def _load(setup: Setup, checkpoint: Checkpoint) -> RunState | None:
+    try:
+        return await setup.options.session_store.load(checkpoint.resume_id)
+    except (NotFoundError, EmptyError):
+        if checkpoint.create_if_missing:
+            return None
+        raise
+
+
+def _is_answered(state: RunState, checkpoint: Checkpoint) -> bool:
+    return state.status == "completed" and checkpoint.create_if_missing
+
+
+def _stored_answer(state: RunState) -> RunResult:
+    return RunResult(
+        reason="completed",
+        session_id=state.meta.run_id,
+        text=answer_of(state.messages),
+        stats=from_journal(state.counters),
+    )
+
+
+def _admit(setup: Setup, checkpoint: Checkpoint, state: RunState) -> Drift:
+    session_id = checkpoint.resume_id
+    if state.status == "completed" and not checkpoint.follow_up:
+        raise RefusedError(f'session "{session_id}" has already completed', key=session_id)
+    if state.meta.interactive:
+        raise RefusedError(
+            f'session "{session_id}" belongs to an interactive run and cannot be resumed by one '
+            "that is not",
+            key=session_id,
+        )
+    drift = fingerprint.compare(state.meta.fingerprint, setup.fingerprint)
+    if drift.hard:
+        stored, current = state.meta.fingerprint.provider, setup.fingerprint.provider
+        raise RefusedError(
+            f'session "{session_id}" was written with the provider {stored}, not with {current}; '
+            "no session crosses providers: start a new one",
+            key="llm.provider",
+        )
+    if drift.blocking and not checkpoint.force:
+        raise DriftError(
+            f'the configuration changed since session "{session_id}" was written '
+            f"({'; '.join(drift.blocking)}); resume it with --force or start a new one",
+            lines=drift.blocking,
+        )
+    return drift
+
+
+async def _open(setup: Setup, session_id: str) -> Journal:
+    try:
+        return await setup.options.session_store.open(session_id)
+    except LockedError as exc:
+        raise LockedError(f'session "{session_id}" is taken by another process: {exc}') from exc
+
+
+@dataclass(frozen=True, slots=True)
+class _Claiming:
+    """A session about to be taken: admitted, open, and read up to its last record."""
+
+    setup: Setup
+    checkpoint: Checkpoint
+    state: RunState
+    drift: Drift
+    journal: Journal
+
+    async def take(self) -> Session:
+        """Claim the session and return it as this run starts from it."""
+        records = await self.journal.records()
+        doubtful_call = in_doubt(records)
+        await self._claim()
+        await self._keep_approval()
+        begun = conversation.resume(self.state, cap=self._cap(records))
+        await self._mend_context(begun)
+        keeps_grants = not (self.drift.tools or self.drift.blocking)
+        standing = tuple(dict.fromkeys(self.state.standing_grants))
+        return Session(
+            conversation=begun,
+            journal=JournalWriter(self.journal),
+            session_id=self.checkpoint.resume_id,
+            stats=from_journal(self.state.counters),
+            resumed=True,
+            standing=standing if keeps_grants else (),
+            one_shot=self.state.one_shot_approvals if keeps_grants else {},
+            doubtful_call=doubtful_call,
+            advisories=self._advisories(dropped=0 if keeps_grants else len(standing)),
+        )
+
+    async def _claim(self) -> None:
+        options = self.setup.options
+        by = options.claimed_by or _claimant(self.setup.config.identity)
+        try:
+            await self._write(Claim(by=by, claimed=rfc3339_now()))
+        except LockedError as exc:
+            raise LockedError(
+                f'another process took session "{self.checkpoint.resume_id}" while this one was '
+                "starting; nothing ran here"
+            ) from exc
+
+    async def _keep_approval(self) -> None:
+        """Make a one-shot approval outlive a crash before its call; a standing one only waits."""
+        held, pending = self.checkpoint.approval, self.state.pending
+        if held is None or held.choice != "once" or pending is None:
+            return
+        calls = conversation.calls_of(pending.assistant.message.content)
+        names = [call.name for call in calls if call.id == held.tool_use_id]
+        if not names or held.tool_use_id in pending.answered | set(pending.deferred):
+            return
+        await self._write(
+            CallApproval(
+                tool_use_id=held.tool_use_id, tool_name=names[0], args_sha256=held.args_sha256
+            )
+        )
+
+    async def _mend_context(self, begun: Conversation) -> None:
+        """Write the context that a crash right after the session's creation lost."""
+        opening, blocks = begun.messages[0], context_blocks(self.setup.options.context)
+        untouched = len(begun.messages) == 1 and len(opening.content) == 1
+        if self.checkpoint.create_if_missing and untouched and blocks:
+            await add_context(self.journal, self.setup.options.context)
+            begun.prompt(blocks)
+
+    async def _write(self, payload: Claim | CallApproval) -> None:
+        await self.journal.append(self.journal.last_seq() + 1, payload)
+
+    def _cap(self, records: Sequence[Record]) -> int:
+        allowance = self.setup.config.llm.budget.max_iterations
+        if self.checkpoint.follow_up:
+            return self.state.next_iteration + allowance
+        return _turn_start(records) + allowance
+
+    def _advisories(self, *, dropped: int) -> tuple[Advisory, ...]:
+        found: list[Advisory] = []
+        if dropped:
+            found.append(Advisory(kind="approvals_dropped", count=dropped))
+        if self.drift.blocking:
+            found.append(Advisory(kind="config_drift", params=self.drift.blocking))
+        if self.drift.tools:
+            found.append(Advisory(kind="tool_set_drift"))
+        if self.drift.budget:
+            found.append(Advisory(kind="budget_drift", params=self.drift.budget))
+        if self.state.pending is None and self.state.last_stop_reason == conversation.PAUSED:
+            found.append(Advisory(kind="resume_paused_turn"))
+        return tuple(found)
+
+
+def _turn_start(records: Sequence[Record]) -> int:
+    """Return the iteration at which the turn in hand began; the cap counts from there."""
+    start = following = 0
+    for record in records:
+        if isinstance(record.payload, Assistant):
+            following = record.payload.iteration + 1
+        elif isinstance(record.payload, User):
+            start = following
+    return start
+
+
+def _claimant(identity: str) -> str:
+    return f"{identity}@{socket.gethostname()} pid {os.getpid()}"

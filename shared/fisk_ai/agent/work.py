@@ -1,0 +1,48 @@
+"""What the parts of one run share while it works; touched by the run's own task alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from fisk_ai.agent.conversation import Conversation
+from fisk_ai.agent.events import EventSink
+from fisk_ai.agent.journal_writer import JournalWriter
+from fisk_ai.agent.options import RunOptions, Stats
+from fisk_ai.config import Config
+from fisk_ai.toolkit.contract import Advisory
+from fisk_ai.toolkit.gate import ConfirmGate
+from fisk_ai.toolkit.toolset import ToolSet
+
+
+@dataclass(slots=True, kw_only=True)
+class Work:
+    """A run in progress.
+
+    ``config`` is the run's own copy, its budget lowered already. ``doubtful_call`` is the call
+    that may have run before this process took the session. ``unrecorded`` is true from the moment
+    a tool may have started until its result is durable: a run that stops there leaves no terminal
+    record, so that the next one knows of the doubt.
+    """
+
+    options: RunOptions
+    config: Config
+    tools: ToolSet
+    system_blocks: tuple[str, ...]
+    conversation: Conversation
+    journal: JournalWriter
+    gate: ConfirmGate
+    stats: Stats
+    session_id: str = ""
+    doubtful_call: str | None = None
+    staged_grants: list[str] = field(default_factory=list[str])
+    follow_up_taken: bool = False
+    unrecorded: bool = False
+
+    @property
+    def events(self) -> EventSink:
+        """Where the run tells what it does."""
+        return self.options.events
+
+    async def warn(self, kind: str, *, name: str = "", error: str = "") -> None:
+        """Raise an advisory."""
+        await self.events.warn(Advisory(kind=kind, name=name, error=error))
