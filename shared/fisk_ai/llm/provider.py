@@ -27,6 +27,12 @@ class Capabilities:
     max_output_tokens: int = 0
 
 
+def output_cap(wanted: int, capabilities: Capabilities) -> int:
+    """Return the output limit to ask for: what the run wants, lowered to what the model gives."""
+    declared = capabilities.max_output_tokens
+    return min(wanted, declared) if declared > 0 else wanted
+
+
 class Provider(Protocol):
     """A model that can be asked; one instance serves many runs at once."""
 

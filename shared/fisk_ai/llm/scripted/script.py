@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Annotated, Final, Literal
 
 import msgspec
+
 from fisk_ai.config import parse_duration
 from fisk_ai.errors import ConfigError
 from fisk_ai.llm.model import Block, TextBlock, ThinkingBlock, ToolUseBlock, Usage

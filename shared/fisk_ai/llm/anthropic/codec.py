@@ -1,0 +1,142 @@
+"""Blocks on the Anthropic wire and in the neutral conversation.
+
+Named blocks are rebuilt from the keys the API accepts, so keys that only a reply carries never go
+back. Everything else is a provider block and goes back exactly as it came: the typed models of an
+SDK add and drop fields, and a signed or cached block must not change. Table:
+``docs/reference/llm.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from fisk_ai.llm import fields
+from fisk_ai.llm.model import (
+    Block,
+    Message,
+    ProviderBlock,
+    Response,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    Usage,
+)
+from fisk_ai.text import rawjson
+from fisk_ai.text.gojson import RawJSON, compact
+
+
+def block_to_wire(block: Block) -> object:
+    """Return a block as the API takes it, for ``gojson.dumps``."""
+    match block:
+        case TextBlock():
+            return {"type": "text", "text": block.text}
+        case ThinkingBlock():
+            signature = block.signature.decode("utf-8", "replace")
+            return {"type": "thinking", "thinking": block.text, "signature": signature}
+        case ToolUseBlock():
+            call = {"id": block.id, "name": block.name, "input": RawJSON(block.input)}
+            return {"type": "tool_use", **call}
+        case ToolResultBlock():
+            return {
+                "type": "tool_result",
+                "tool_use_id": block.tool_use_id,
+                "content": [{"type": "text", "text": block.content}],
+                "is_error": block.is_error,
+            }
+        case ProviderBlock():
+            return RawJSON(block.raw)
+
+
+def message_to_wire(message: Message) -> dict[str, object]:
+    """Return a message as the API takes it."""
+    return {
+        "role": message.role,
+        "content": [block_to_wire(block) for block in message.content],
+    }
+
+
+def block_from_wire(raw: bytes | str) -> Block:
+    """Read one content block.
+
+    Raises:
+        ValueError: no object, no ``type``, or a known field of a wrong type.
+    """
+    found = rawjson.members(raw)
+    kind = fields.string(found, "type")
+    if not kind:
+        raise ValueError("a content block has no type")
+    match kind:
+        case "text":
+            return TextBlock(fields.string(found, "text"))
+        case "thinking":
+            signature = fields.string(found, "signature").encode("utf-8")
+            return ThinkingBlock(fields.string(found, "thinking"), signature)
+        case "tool_use":
+            return _tool_use(found)
+        case _:
+            result = _tool_result(found) if kind == "tool_result" else None
+            return result or ProviderBlock(kind, _packed(raw))
+
+
+def response_from_wire(raw: bytes | str) -> Response:
+    """Read a whole reply.
+
+    Raises:
+        ValueError: it is none; the text names the content block.
+    """
+    found = rawjson.members(raw)
+    if "content" not in found:
+        raise ValueError("the reply has no content")
+    content: list[Block] = []
+    for index, item in enumerate(fields.elements(found, "content")):
+        try:
+            content.append(block_from_wire(item))
+        except ValueError as exc:
+            raise ValueError(f"content block {index}: {exc}") from exc
+    return Response(
+        content=tuple(content),
+        stop_reason=fields.string(found, "stop_reason"),
+        usage=_usage(fields.members(found, "usage")),
+        id=fields.string(found, "id"),
+        model=fields.string(found, "model"),
+    )
+
+
+def _packed(raw: bytes | str) -> bytes:
+    return compact(raw.encode("utf-8") if isinstance(raw, str) else bytes(raw))
+
+
+def _tool_use(found: fields.Fields) -> Block:
+    return ToolUseBlock(
+        fields.string(found, "id"),
+        fields.string(found, "name"),
+        fields.packed(found, "input", b"{}"),
+    )
+
+
+def _tool_result(found: fields.Fields) -> ToolResultBlock | None:
+    """Return a result of exactly one text; any other shape is the provider's own."""
+    try:
+        items = fields.elements(found, "content")
+        inner = rawjson.members(items[0]) if len(items) == 1 else {}
+    except ValueError:
+        return None
+    if fields.string(inner, "type") != "text":
+        return None
+    return ToolResultBlock(
+        fields.string(found, "tool_use_id"),
+        fields.string(inner, "text"),
+        fields.boolean(found, "is_error"),
+    )
+
+
+def _usage(found: Mapping[str, RawJSON]) -> Usage:
+    details = fields.members(found, "output_tokens_details")
+    return Usage(
+        input=fields.integer(found, "input_tokens"),
+        output=fields.integer(found, "output_tokens"),
+        cache_read=fields.integer(found, "cache_read_input_tokens"),
+        cache_create=fields.integer(found, "cache_creation_input_tokens"),
+        thinking=fields.integer(details, "thinking_tokens"),
+    )

@@ -1,0 +1,117 @@
+"""What went wrong at the API, in the words and the classes a caller can act on.
+
+The class decides whether a caller waits, asks an operator or starts a new conversation. The text
+is the API's own, bounded and cleaned, with the key taken out should a server ever repeat it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from fisk_ai.errors import ProviderError, ProviderFailure
+from fisk_ai.llm import fields
+from fisk_ai.llm.model import Request
+from fisk_ai.text import rawjson
+from fisk_ai.text.sanitise import for_terminal
+
+TEXT_LIMIT: Final = 1000
+"""Code points of a server's own words that an error carries."""
+
+_CONTEXT: Final = re.compile(
+    r"prompt is too long|context (?:window|length|limit)|exceeds? (?:the )?context"
+    r"|input is too long|too many (?:input )?tokens",
+    re.IGNORECASE,
+)
+_BY_TYPE: Final[dict[str, ProviderFailure]] = {
+    "rate_limit_error": "rate_limited",
+    "overloaded_error": "overloaded",
+    "invalid_request_error": "refused",
+    "authentication_error": "refused",
+    "billing_error": "refused",
+    "permission_error": "refused",
+    "not_found_error": "refused",
+    "timeout_error": "timeout",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ApiFailure:
+    """What the API said; ``status`` is 0 for an error inside a stream that began well."""
+
+    status: int
+    kind: str = ""
+    message: str = ""
+
+
+class ApiError(Exception):
+    """The API refused a request or broke off a reply; becomes a ``ProviderError``."""
+
+    def __init__(self, failure: ApiFailure) -> None:
+        """Keep what the API said."""
+        super().__init__(failure.status)
+        self.failure = failure
+
+
+def read_failure(status: int, body: bytes) -> ApiFailure:
+    """Read an error body; whatever is no JSON of the known shape is taken as its own text."""
+    try:
+        error = fields.members(rawjson.members(body), "error")
+        kind, message = fields.string(error, "type"), fields.string(error, "message")
+    except ValueError:
+        return ApiFailure(status, "", body.decode("utf-8", "replace"))
+    return ApiFailure(status, kind, message)
+
+
+def classify(failure: ApiFailure) -> ProviderFailure:
+    """Return the class of a failure."""
+    if exceeds_context(failure):
+        return "context_exceeded"
+    if failure.status == 429:
+        return "rate_limited"
+    if failure.status in (503, 529):
+        return "overloaded"
+    if 400 <= failure.status < 500:
+        return "refused"
+    if failure.status == 0:
+        return _BY_TYPE.get(failure.kind, "failed")
+    return "failed"
+
+
+def exceeds_context(failure: ApiFailure) -> bool:
+    """Say whether the conversation no longer fits the model's window."""
+    if failure.status not in (0, 400, 413):
+        return False
+    return failure.kind == "request_too_large" or bool(_CONTEXT.search(failure.message))
+
+
+def to_error(failure: ApiFailure, request: Request, *, secret: str) -> ProviderError:
+    """Return the error for what the API said about ``request``."""
+    shown = failure.message.replace(secret, "***") if secret else failure.message
+    said = for_terminal(shown, TEXT_LIMIT) or "no explanation"
+    status = f"answered {failure.status}" if failure.status else "broke off"
+    kind = f" {for_terminal(failure.kind, 60)}" if failure.kind else ""
+    failed = classify(failure)
+    hint = _hint(failure, request) if failed == "refused" else ""
+    return ProviderError(f"the model API {status}{kind}: {said}{hint}", failure=failed)
+
+
+def _hint(failure: ApiFailure, request: Request) -> str:
+    """Name the settings that made a parameter of this request, where a 400 may be about them."""
+    if failure.status != 400:
+        return ""
+    effort = f"llm.reasoning_effort {request.reasoning_effort!r}"
+    if request.thinking is not None and request.reasoning_effort:
+        return (
+            f" (if model {request.model} takes no such parameter, remove the llm.thinking block"
+            f" or {effort})"
+        )
+    if request.thinking is not None:
+        return (
+            f" (if model {request.model} takes no thinking parameter, remove the llm.thinking"
+            " block: enabled: false sends one, too)"
+        )
+    if request.reasoning_effort:
+        return f" (set {effort} to a level that model {request.model} accepts, or remove it)"
+    return ""

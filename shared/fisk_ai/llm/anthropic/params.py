@@ -1,0 +1,78 @@
+"""One request as the Messages API takes it: a pure function, so that tests need no network.
+
+Everything is built anew for each call; what the caller hashed and stored is never touched. Rules:
+``docs/reference/llm.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from fisk_ai.errors import NotBuiltError
+from fisk_ai.llm.anthropic.codec import message_to_wire
+from fisk_ai.llm.anthropic.tools import tool_to_wire
+from fisk_ai.llm.model import Block, Message, ProviderBlock, Request, ThinkingBlock
+
+
+def build_params(request: Request) -> dict[str, object]:
+    """Return the body of a request, for ``gojson.dumps``.
+
+    Raises:
+        NotBuiltError: the request asks for tool search.
+    """
+    if request.tool_search:
+        raise NotBuiltError("tool search is not built yet; set llm.no_tool_search: true")
+    params: dict[str, object] = {
+        "model": request.model,
+        "max_tokens": request.max_output_tokens,
+    }
+    if request.system_blocks:
+        params["system"] = _system(request)
+    if request.tools:
+        params["tools"] = [tool_to_wire(tool) for tool in request.tools]
+    params["messages"] = [message_to_wire(message) for message in _history(request)]
+    if request.thinking is not None:
+        params["thinking"] = _thinking(on=request.thinking)
+    if request.reasoning_effort:
+        params["output_config"] = {"effort": request.reasoning_effort}
+    if request.prompt_cache:
+        params["cache_control"] = _cache_mark(request)
+    return params
+
+
+def _system(request: Request) -> list[dict[str, object]]:
+    blocks: list[dict[str, object]] = [
+        {"type": "text", "text": text} for text in request.system_blocks
+    ]
+    if request.prompt_cache:
+        blocks[-1]["cache_control"] = _cache_mark(request)
+    return blocks
+
+
+def _cache_mark(request: Request) -> dict[str, object]:
+    # A person who thinks longer than the default five minutes would pay for the write and never
+    # profit from it.
+    return {"type": "ephemeral", "ttl": "1h"} if request.interactive else {"type": "ephemeral"}
+
+
+def _thinking(*, on: bool) -> dict[str, object]:
+    return {"type": "adaptive", "display": "summarized"} if on else {"type": "disabled"}
+
+
+def _history(request: Request) -> tuple[Message, ...]:
+    # Only an explicit "off" strips: with nothing said the model may think by itself, and its next
+    # turn must find its own signed reasoning unchanged.
+    if request.thinking is not False:
+        return request.messages
+    return tuple(_without_thinking(message) for message in request.messages)
+
+
+def _without_thinking(message: Message) -> Message:
+    kept = tuple(block for block in message.content if not _is_thinking(block))
+    return replace(message, content=kept) if kept else message
+
+
+def _is_thinking(block: Block) -> bool:
+    if isinstance(block, ProviderBlock):
+        return block.kind == "redacted_thinking"
+    return isinstance(block, ThinkingBlock)

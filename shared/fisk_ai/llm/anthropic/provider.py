@@ -1,0 +1,147 @@
+"""The Anthropic provider: one request, one deadline, one error for whatever went wrong.
+
+Construction refuses what can never work and starts importing the SDK in a thread of its own, so
+that a worker can connect and register meanwhile. Rules: ``docs/reference/llm.md``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import importlib
+import logging
+import re
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import aclosing
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final, cast
+
+from fisk_ai.errors import ConfigError, ProviderError
+from fisk_ai.llm.anthropic.base_url import (
+    DEFAULT_BASE_URL,
+    SETTING,
+    check_base_url,
+    sends_key_in_clear,
+)
+from fisk_ai.llm.anthropic.codec import response_from_wire
+from fisk_ai.llm.anthropic.failures import ApiError, to_error
+from fisk_ai.llm.anthropic.params import build_params
+from fisk_ai.llm.anthropic.stream import Assembly, events
+from fisk_ai.llm.model import Request, Response
+from fisk_ai.llm.provider import Capabilities, DeltaSink, ProviderConfig, output_cap
+from fisk_ai.text.duration import go_duration
+from fisk_ai.text.gojson import dumps
+
+if TYPE_CHECKING:
+    from fisk_ai.llm.anthropic.sdk import Transport
+
+_log = logging.getLogger(__name__)
+
+_CAPABILITIES: Final = Capabilities(
+    provider="anthropic", semconv_provider="anthropic", supports_streaming=True
+)
+_KEY: Final = re.compile(r"[\x21-\x7e]+")
+
+
+class AnthropicProvider:
+    """Asks models over the Messages API; one instance serves many runs."""
+
+    __slots__ = ("_api_key", "_call_timeout_s", "_transport")
+
+    def __init__(self, config: ProviderConfig) -> None:
+        """Check the settings and begin to load the SDK.
+
+        Raises:
+            ConfigError: no key, an address that may not be used, or an option.
+        """
+        if config.options:
+            option = min(config.options)
+            text = f"invalid anthropic llm options: unknown key {option}; it takes none"
+            raise ConfigError(text, key=f"llm.options.{option}")
+        self._api_key = _checked_key(config.api_key)
+        self._call_timeout_s = config.call_timeout_s
+        base_url = check_base_url(config.base_url) or DEFAULT_BASE_URL
+        if sends_key_in_clear(base_url):
+            _log.warning("the API key travels unencrypted: %s is plain http", SETTING)
+        self._transport = _begin(lambda: _connect(self._api_key, base_url, config.call_timeout_s))
+
+    def capabilities(self) -> Capabilities:
+        """Say that it streams; tool search comes with a later release."""
+        return _CAPABILITIES
+
+    async def call(self, request: Request, on_delta: DeltaSink | None = None) -> Response:
+        """Ask once; the call timeout covers every retry.
+
+        Raises:
+            ProviderError: the model did not answer, or not in a way that can be read.
+        """
+        transport = await self._loaded()
+        limit = output_cap(request.max_output_tokens, _CAPABILITIES)
+        request = replace(request, max_output_tokens=limit)
+        deadline = asyncio.timeout(self._call_timeout_s)
+        try:
+            async with deadline:
+                return await self._ask(transport, request, on_delta)
+        except TimeoutError as exc:
+            if not deadline.expired():
+                raise
+            waited = go_duration(self._call_timeout_s)
+            text = f"the model did not answer within llm.budget.call_timeout ({waited})"
+            raise ProviderError(text, failure="timeout") from exc
+        except ApiError as exc:
+            raise to_error(exc.failure, request, secret=self._api_key) from exc
+
+    async def close(self) -> None:
+        """Close every connection; waits for a load that is still going on."""
+        transport = await self._loaded()
+        await transport.close()
+
+    async def _loaded(self) -> Transport:
+        # Shielded: one run that stops waiting must not cancel the load for all others.
+        return await asyncio.shield(asyncio.wrap_future(self._transport))
+
+    async def _ask(
+        self, transport: Transport, request: Request, on_delta: DeltaSink | None
+    ) -> Response:
+        params = build_params(request)
+        try:
+            if on_delta is None:
+                return response_from_wire(await transport.post(dumps(params)))
+            body = dumps({**params, "stream": True})
+            return response_from_wire(await _streamed(transport, body, on_delta))
+        except ValueError as exc:
+            raise ProviderError(f"the model's reply cannot be read: {exc}") from exc
+
+
+async def _streamed(transport: Transport, body: bytes, on_delta: DeltaSink) -> bytes:
+    assembly = Assembly()
+    async with aclosing(transport.stream(body)) as chunks:
+        async for event in events(chunks):
+            delta = assembly.take(event)
+            if delta is not None:
+                await on_delta(delta)
+    return assembly.message()
+
+
+def _checked_key(key: str) -> str:
+    if not key:
+        text = "the anthropic provider needs an API key; set ANTHROPIC_API_KEY or give --api-key"
+        raise ConfigError(text, key="ANTHROPIC_API_KEY")
+    if not _KEY.fullmatch(key):
+        text = "ANTHROPIC_API_KEY / --api-key holds blanks or characters no key has; copy it again"
+        raise ConfigError(text, key="ANTHROPIC_API_KEY")
+    return key
+
+
+def _connect(api_key: str, base_url: str, timeout_s: float) -> Transport:
+    sdk = importlib.import_module("fisk_ai.llm.anthropic.sdk")
+    make = cast("type[Transport]", sdk.Transport)
+    return make(api_key=api_key, base_url=base_url, timeout_s=timeout_s)
+
+
+def _begin(load: Callable[[], Transport]) -> Future[Transport]:
+    """Run ``load`` in a thread of its own."""
+    loader = ThreadPoolExecutor(max_workers=1, thread_name_prefix="load-anthropic")
+    future = loader.submit(load)
+    loader.shutdown(wait=False)
+    return future

@@ -1,0 +1,201 @@
+"""A streamed reply, put together again from the raw JSON of its events.
+
+The whole message goes through the same codec as an unstreamed one, so nobody downstream can tell
+them apart. Only what a delta adds to is rebuilt; every other member keeps the text it came in.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterable, AsyncIterator
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from fisk_ai.llm import fields
+from fisk_ai.llm.anthropic.failures import ApiError, ApiFailure
+from fisk_ai.llm.model import Delta
+from fisk_ai.text import rawjson
+from fisk_ai.text.gojson import RawJSON, loads
+from fisk_ai.text.sanitise import clean_surrogates
+
+EVENT_LIMIT_BYTES: Final = 32 * 1024 * 1024
+"""The API takes no larger request, so no event that could ever be sent back is larger."""
+
+_TEXT_DELTAS: Final = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+    "signature_delta": "signature",
+}
+_SHOWN: Final[dict[str, Literal["text", "thinking"]]] = {
+    "text_delta": "text",
+    "thinking_delta": "thinking",
+}
+
+
+async def events(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    """Yield the data of each server-sent event.
+
+    Raises:
+        ValueError: an event is over the limit.
+    """
+    data: list[bytes] = []
+    async for line in _lines(chunks):
+        if line.startswith(b"data:"):
+            data.append(line[5:].removeprefix(b" "))
+        elif not line and data:
+            yield b"\n".join(data)
+            data = []
+
+
+async def _lines(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
+    # Only line feeds end a line here: str.splitlines() would also cut at U+2028 inside a text.
+    waiting = bytearray()
+    async for chunk in chunks:
+        waiting += chunk
+        if len(waiting) > EVENT_LIMIT_BYTES:
+            raise ValueError(f"an event is over {EVENT_LIMIT_BYTES} bytes")
+        if b"\n" not in chunk:
+            continue
+        *lines, waiting = waiting.split(b"\n")
+        for line in lines:
+            yield bytes(line.removesuffix(b"\r"))
+
+
+@dataclass(slots=True)
+class _OpenBlock:
+    members: dict[str, RawJSON]
+    added: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    input_json: list[str] = field(default_factory=list[str])
+    shown: Literal["text", "thinking"] | None = None
+
+    def add(self, key: str, text: str) -> None:
+        self.added.setdefault(key, [_literal(self.members, key)]).append(text)
+
+    def raw(self, *, is_cut: bool) -> RawJSON:
+        """Return the block's JSON; input that a token limit cut in two stays empty.
+
+        Calls of a reply that was cut are never run, so nothing acts on the empty input.
+        """
+        for key, parts in self.added.items():
+            self.members[key] = _spelled("".join(parts))
+        written = _paired("".join(self.input_json))
+        if written and not (is_cut and not _is_json(written)):
+            self.members["input"] = RawJSON(written.encode())
+        return _joined(self.members)
+
+
+@dataclass(slots=True)
+class Assembly:
+    """Takes events in order; afterwards holds the message, if all of it came."""
+
+    _message: dict[str, RawJSON] = field(default_factory=dict[str, RawJSON])
+    _usage: dict[str, RawJSON] = field(default_factory=dict[str, RawJSON])
+    _blocks: dict[int, _OpenBlock] = field(default_factory=dict[int, _OpenBlock])
+    _is_complete: bool = False
+
+    def take(self, event: bytes) -> Delta | None:
+        """Take one event; return the fragment that may be shown.
+
+        Raises:
+            ValueError: the event is not of the protocol.
+            ApiError: the event says that the API failed.
+        """
+        found = rawjson.members(event)
+        match fields.string(found, "type"):
+            case "message_start":
+                self._message = fields.members(found, "message")
+                self._usage = fields.members(self._message, "usage")
+            case "content_block_start":
+                block = fields.members(found, "content_block")
+                self._blocks[fields.integer(found, "index")] = _OpenBlock(block)
+            case "content_block_delta":
+                return self._add(found)
+            case "content_block_stop":
+                return self._close_block(found)
+            case "message_delta":
+                self._finish(found)
+            case "message_stop":
+                self._is_complete = True
+            case "error":
+                raise ApiError(_failure(found))
+            case _:
+                return None  # pings, and events of a later API
+        return None
+
+    def message(self) -> bytes:
+        """Return the JSON of the whole reply; ValueError when the stream ended before it did."""
+        if not self._is_complete or not self._message:
+            raise ValueError("the stream ended before the reply did")
+        is_cut = fields.string(self._message, "stop_reason") == "max_tokens"
+        blocks = [self._blocks[index].raw(is_cut=is_cut) for index in sorted(self._blocks)]
+        content = RawJSON(b"[" + b",".join(blocks) + b"]")
+        return _joined(self._message | {"content": content, "usage": _joined(self._usage)})
+
+    def _block(self, found: fields.Fields) -> tuple[int, _OpenBlock]:
+        index = fields.integer(found, "index")
+        block = self._blocks.get(index)
+        if block is None:
+            raise ValueError(f"content block {index} was never started")
+        return index, block
+
+    def _add(self, found: fields.Fields) -> Delta | None:
+        index, block = self._block(found)
+        delta = fields.members(found, "delta")
+        kind = fields.string(delta, "type")
+        if kind == "input_json_delta":
+            block.input_json.append(_literal(delta, "partial_json"))
+            return None
+        key = _TEXT_DELTAS.get(kind)
+        if key is None:
+            return None  # citations: the neutral text carries none
+        text = _literal(delta, key)
+        block.add(key, text)
+        block.shown = block.shown or _SHOWN.get(kind)
+        shown = _SHOWN.get(kind)
+        return Delta(index, shown, clean_surrogates(text)) if shown and text else None
+
+    def _close_block(self, found: fields.Fields) -> Delta | None:
+        index, block = self._block(found)
+        return Delta(index, block.shown, "", final=True) if block.shown else None
+
+    def _finish(self, found: fields.Fields) -> None:
+        self._message |= fields.members(found, "delta")
+        news = fields.members(found, "usage")
+        self._usage |= {key: value for key, value in news.items() if fields.present(news, key)}
+
+
+def _failure(found: fields.Fields) -> ApiFailure:
+    error = fields.members(found, "error")
+    return ApiFailure(0, fields.string(error, "type"), fields.string(error, "message"))
+
+
+def _literal(found: fields.Fields, key: str) -> str:
+    """Return a string with its surrogates: the other half of a pair may be in the next delta."""
+    if not fields.present(found, key):
+        return ""
+    value: object = json.loads(found[key])
+    if not isinstance(value, str):
+        raise ValueError(f"{key} must be a string")
+    return value
+
+
+def _paired(text: str) -> str:
+    """Join the halves of surrogate pairs that came in two fragments; one without its other goes."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _is_json(text: str) -> bool:
+    try:
+        loads(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _spelled(text: str) -> RawJSON:
+    return RawJSON(json.dumps(text).encode())
+
+
+def _joined(found: fields.Fields) -> RawJSON:
+    pairs = (_spelled(key) + b":" + value for key, value in found.items())
+    return RawJSON(b"{" + b",".join(pairs) + b"}")
