@@ -1,0 +1,113 @@
+"""``expose.agent``: who may bring work to the agent, and over what."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fisk_ai.config.block import Block, Text, ToolFilter, Whole, seconds
+
+DEFAULT_REQUEST_TIMEOUT_S: Final = 120.0
+DEFAULT_ELICIT_MAX_S: Final = 900.0
+
+
+class Prompts(Block):
+    """Answers prompts with the whole loop; its presence enables it."""
+
+    workers: Whole = 1
+    elicit: bool = False
+    elicit_max: Text = ""
+    approve: Text = "caller"
+    approvals: Text = "deny"
+
+    @property
+    def elicit_max_s(self) -> float:
+        """Seconds a question waits in all, however often its reader says they are thinking."""
+        return seconds(self.elicit_max, DEFAULT_ELICIT_MAX_S)
+
+
+class A2A(Block):
+    """Agent to agent: prompts, tools, and the gap this agent allows a peer."""
+
+    serve_tools: bool = False
+    prompts: Prompts | None = None
+    max_concurrent_tools: Whole = 0
+    tool_timeout: Text = ""
+    request_timeout: Text = ""
+
+    @property
+    def request_timeout_s(self) -> float:
+        """Seconds between two messages of a peer before it counts as gone."""
+        return seconds(self.request_timeout, DEFAULT_REQUEST_TIMEOUT_S)
+
+    @property
+    def request_timeout_written(self) -> bool:
+        """Whether the file sets ``request_timeout``."""
+        return bool(self.request_timeout)
+
+
+class Mcp(Block):
+    """Serves tools over the Model Context Protocol; its presence enables it."""
+
+    port: Whole = 8080
+    address: Text = "127.0.0.1"
+    instructions: Text = ""
+    confirm_over_mcp: Text = "always"
+    max_concurrent_tools: Whole = 0
+    tool_timeout: Text = ""
+    builtins: list[Text] = []
+
+
+class Jobs(Block):
+    """Takes work from a job queue; its presence enables it."""
+
+    queue: Text = "FISK_AI"
+    task_type: Text = "fisk-ai:run"
+    workers: Whole = 1
+    nats_context: Text = ""
+    max_payload: Whole = 0
+    approvals: Text = "deny"
+
+
+class Slack(Block):
+    """Answers threads in Slack; its presence enables it."""
+
+    workers: Whole = 5
+    context_lines: Whole = 20
+    no_progress: bool = False
+    answer_grace: Text = ""
+    max_waiting: Whole = 0
+    max_coalesced: Whole = 5
+    approvers: list[Text] | None = None
+    events: Text = "status"
+
+
+class Web(Block):
+    """Answers a browser; its presence enables it."""
+
+    listen: Text = "127.0.0.1:8080"
+    base_path: Text = "/fisk/v1"
+    origins: list[Text] = []
+
+
+class ServedTools(Block):
+    """Narrows the tools that leave this agent; it can only remove."""
+
+    include: ToolFilter = ToolFilter()
+    exclude: ToolFilter = ToolFilter()
+
+
+class ExposeAgent(Block):
+    """The endpoints of one agent; an absent block is a closed door."""
+
+    tools: ServedTools = ServedTools()
+    a2a: A2A | None = None
+    mcp: Mcp | None = None
+    jobs: Jobs | None = None
+    slack: Slack | None = None
+    web: Web | None = None
+
+
+class Expose(Block):
+    """Holds ``agent`` and nothing else."""
+
+    agent: ExposeAgent = ExposeAgent()

@@ -1,0 +1,51 @@
+"""The one way from a file to a configuration: read strictly, prepare, validate for a mode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fisk_ai.config import document, schema
+from fisk_ai.config.model import Config
+from fisk_ai.config.prepare import prepare
+from fisk_ai.config.scalar import quote
+from fisk_ai.config.standing import refuse_unbuilt
+from fisk_ai.config.validate import Mode, validate
+from fisk_ai.errors import ConfigError
+
+
+def load(path: Path, mode: Mode) -> Config:
+    """Return the configuration in the file at ``path``; reads that file and nothing else.
+
+    Raises:
+        ConfigError: it cannot be read (the ``OSError`` is the cause), or :func:`loads` refuses it.
+    """
+    try:
+        with path.open("rb") as file:
+            raw = file.read(document.BYTES_LIMIT + 1)
+    except (OSError, ValueError) as exc:
+        reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
+        raise ConfigError(f"reading config {quote(str(path))}: {reason}") from exc
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        if len(raw) > document.BYTES_LIMIT:
+            text = raw.decode("latin-1")
+        else:
+            line = raw.count(b"\n", 0, exc.start) + 1
+            column = exc.start - raw.rfind(b"\n", 0, exc.start)
+            reason = "the file is not UTF-8 text"
+            raise document.refusal(path, (line, column), reason) from exc
+    return loads(text, mode, source=path)
+
+
+def loads(text: str, mode: Mode, *, source: Path) -> Config:
+    """Return the configuration in ``text``, as if it stood in the file ``source``.
+
+    Raises:
+        ConfigError: one sentence with the key and what to do; only the first failure is told.
+    """
+    written = schema.unmarshal(document.read(text, source))
+    config = prepare(written.read_from(source))
+    refuse_unbuilt(config)
+    validate(config, mode)
+    return config

@@ -1,0 +1,223 @@
+"""What a written configuration means: normalised lists and words, the derived name, defaults.
+
+Each step gives the same result when it is done again. The order of the checks is part of the
+contract, since the first failure is the message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from fisk_ai.config.duration import parse_duration
+from fisk_ai.config.expose import A2A, Expose, Prompts
+from fisk_ai.config.harness import Harness, Knowledge
+from fisk_ai.config.llm import (
+    DEFAULT_MAX_ITERATIONS,
+    DEFAULT_MAX_TOKENS,
+    DEFAULT_PROVIDER,
+    Budget,
+    Llm,
+)
+from fisk_ai.config.model import Config
+from fisk_ai.config.scalar import quote
+from fisk_ai.errors import ConfigError
+
+DEFAULT_IDENTITY: Final = "fisk-ai"
+EFFORT_LIMIT: Final = 32
+"""Characters of an effort level; providers' words have at most ten."""
+
+SERVED_TOOLS_LIMIT: Final = 1024
+"""Tool calls served at once: each is a child process."""
+
+_EFFORT: Final = re.compile(r"[a-z_-]*")
+_NOT_NEGATIVE: Final = "must not be negative"
+_POSITIVE: Final = "must be greater than zero"
+
+
+def prepare(config: Config) -> Config:
+    """Return the configuration as everything else reads it; safe to repeat.
+
+    Raises:
+        ConfigError: a value that can never be meant, whatever the process is for.
+    """
+    prepared = _normalise(_derive_identity(config))
+    for check in _CHECKS:
+        check(prepared)
+    return prepared
+
+
+def _derive_identity(config: Config) -> Config:
+    if config.named_identity:
+        return config
+    base = config.application_path.rstrip("/").rpartition("/")[2]
+    return config.with_derived_identity(base or DEFAULT_IDENTITY)
+
+
+def _normalise(config: Config) -> Config:
+    return config.model_copy(
+        update={
+            "global_flags": _unique(flag.strip().lstrip("-") for flag in config.global_flags),
+            "harness": _normalise_harness(config.harness),
+            "llm": _normalise_llm(config.llm),
+            "expose": _normalise_expose(config.expose),
+        }
+    )
+
+
+def _unique(words: Iterable[str]) -> list[str]:
+    """Trim, drop the empty, keep the first of each: a stray blank must not ungate a command."""
+    return list(dict.fromkeys(filter(None, (word.strip() for word in words))))
+
+
+def _word(text: str, default: str = "") -> str:
+    return text.strip().lower() or default
+
+
+def _normalise_harness(harness: Harness) -> Harness:
+    pii = harness.pii.model_copy(update={"mode": _word(harness.pii.mode)})
+    tags = _unique(harness.confirm_tags)
+    return harness.model_copy(update={"confirm_tags": tags, "pii": pii})
+
+
+def _normalise_llm(llm: Llm) -> Llm:
+    budget = llm.budget.model_copy(
+        update={
+            "max_tokens": llm.budget.max_tokens or DEFAULT_MAX_TOKENS,
+            "max_iterations": llm.budget.max_iterations or DEFAULT_MAX_ITERATIONS,
+        }
+    )
+    return llm.model_copy(
+        update={
+            "provider": llm.provider or DEFAULT_PROVIDER,
+            "reasoning_effort": _word(llm.reasoning_effort),
+            "budget": budget,
+        }
+    )
+
+
+def _normalise_expose(expose: Expose) -> Expose:
+    a2a = expose.agent.a2a
+    if a2a is None or a2a.prompts is None:
+        return expose
+    prompts = a2a.prompts.model_copy(
+        update={
+            "workers": max(a2a.prompts.workers, 1),
+            "approve": _word(a2a.prompts.approve, "caller"),
+            "approvals": _word(a2a.prompts.approvals, "deny"),
+        }
+    )
+    served = a2a.model_copy(update={"prompts": prompts})
+    agent = expose.agent.model_copy(update={"a2a": served})
+    return expose.model_copy(update={"agent": agent})
+
+
+def _check_pii(config: Config) -> None:
+    mode = config.harness.pii.mode
+    if mode not in ("", "redact", "reject", "off"):
+        raise _invalid("harness.pii.mode", mode, "must be redact, reject or off")
+
+
+def _check_effort(config: Config) -> None:
+    effort = config.llm.reasoning_effort
+    if len(effort) > EFFORT_LIMIT:
+        reason = f"over {EFFORT_LIMIT} characters"
+        raise ConfigError(f"invalid llm reasoning_effort: {reason}", key="llm.reasoning_effort")
+    if not _EFFORT.fullmatch(effort):
+        reason = "letters, underscores and hyphens only"
+        raise _invalid("llm reasoning_effort", effort, reason, key="llm.reasoning_effort")
+
+
+def _check_a2a(config: Config) -> None:
+    a2a = config.expose.agent.a2a
+    if a2a is None:
+        return
+    _check_served_tools(a2a)
+    _check_duration("expose.agent.a2a.request_timeout", a2a.request_timeout)
+    if a2a.prompts:
+        _check_prompts(a2a.prompts)
+
+
+def _check_served_tools(a2a: A2A) -> None:
+    key = "expose.agent.a2a.max_concurrent_tools"
+    _check_not_negative(key, a2a.max_concurrent_tools, key=key)
+    if a2a.max_concurrent_tools > SERVED_TOOLS_LIMIT:
+        reason = f"must not exceed {SERVED_TOOLS_LIMIT}"
+        raise ConfigError(f"invalid {key} {a2a.max_concurrent_tools}: {reason}", key=key)
+    _check_duration("expose.agent.a2a.tool_timeout", a2a.tool_timeout, zero=True)
+
+
+def _check_prompts(prompts: Prompts) -> None:
+    base = "expose.agent.a2a.prompts"
+    if prompts.approve not in ("caller", "operator"):
+        raise _invalid(f"{base}.approve", prompts.approve, "must be caller or operator")
+    if prompts.approvals not in ("deny", "park"):
+        raise _invalid(f"{base}.approvals", prompts.approvals, "must be deny or park")
+    _check_duration(f"{base}.elicit_max", prompts.elicit_max)
+
+
+def _check_tool_timeout(config: Config) -> None:
+    _check_duration("harness.tool_timeout", config.harness.tool_timeout, zero=True)
+
+
+def _check_budget(config: Config) -> None:
+    budget: Budget = config.llm.budget
+    for name in ("max_tokens", "max_output_tokens", "max_iterations"):
+        _check_not_negative(f"llm {name}", getattr(budget, name), key=f"llm.budget.{name}")
+    _check_duration("llm call_timeout", budget.call_timeout, key="llm.budget.call_timeout")
+
+
+def _check_knowledge(config: Config) -> None:
+    knowledge: Knowledge = config.harness.knowledge
+    for index, rule in enumerate(knowledge.citations):
+        key = f"harness.knowledge.citations[{index}]"
+        if not rule.pattern:
+            reason = "pattern is required, an empty pattern matches every document path"
+            raise ConfigError(f"invalid {key}: {reason}", key=key)
+        if not rule.replace:
+            raise ConfigError(f"invalid {key}: replace is required", key=key)
+    _check_embeddings(knowledge)
+
+
+def _check_embeddings(knowledge: Knowledge) -> None:
+    embeddings = knowledge.embeddings
+    if embeddings is None:
+        return
+    key = "harness.knowledge.embeddings"
+    if embeddings.api_key_env and embeddings.api_key_file:
+        raise ConfigError(
+            f"{key}.api_key_env and {key}.api_key_file are both set: keep one", key=key
+        )
+    _check_duration(f"{key}.timeout", embeddings.timeout)
+
+
+_CHECKS: Final[tuple[Callable[[Config], None], ...]] = (
+    _check_pii,
+    _check_effort,
+    _check_a2a,
+    _check_tool_timeout,
+    _check_budget,
+    _check_knowledge,
+)
+
+
+def _invalid(name: str, value: str, reason: str, *, key: str = "") -> ConfigError:
+    return ConfigError(f"invalid {name} {quote(value)}: {reason}", key=key or name)
+
+
+def _check_not_negative(name: str, value: int, *, key: str) -> None:
+    if value < 0:
+        raise ConfigError(f"invalid {name} {value}: {_NOT_NEGATIVE}", key=key)
+
+
+def _check_duration(name: str, text: str, *, key: str = "", zero: bool = False) -> None:
+    """Refuse what is no duration; zero is for those keys that give it a meaning."""
+    if not text:
+        return
+    try:
+        length_s = parse_duration(text)
+    except ConfigError as exc:
+        raise _invalid(name, text, str(exc), key=key) from exc
+    if length_s < 0 or (length_s == 0 and not zero):
+        raise _invalid(name, text, _NOT_NEGATIVE if zero else _POSITIVE, key=key)

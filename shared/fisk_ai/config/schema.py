@@ -1,0 +1,125 @@
+"""How a value of the wrong shape is refused: the first in the file, in words, with its place."""
+
+from __future__ import annotations
+
+import difflib
+import types
+from collections.abc import Iterator
+from typing import Final, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from fisk_ai.config.document import Document, KeyPath, Position, key_name, refusal
+from fisk_ai.config.model import Config
+from fisk_ai.config.scalar import quote
+from fisk_ai.errors import ConfigError
+
+_NEAR: Final = 0.7
+"""Share of letters two keys must have in common before one is suggested for the other."""
+
+_EXPECTED: Final = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "bool_type": "true or false",
+    "float_type": "a number",
+    "list_type": "a list",
+    "dict_type": "a mapping of keys to values",
+    "model_type": "a mapping of keys to values",
+    "greater_than_equal": "a whole number of at most 64 bits",
+    "less_than_equal": "a whole number of at most 64 bits",
+}
+
+
+def unmarshal(document: Document) -> Config:
+    """Return the document as a configuration, neither prepared nor validated.
+
+    Raises:
+        ConfigError: an unknown key or a wrong type anywhere; the earliest in the file is named.
+    """
+    try:
+        return Config.model_validate(document.data)
+    except ValidationError as exc:
+        errors = exc.errors(include_url=False, include_context=False)
+        raise _first(document, errors) from exc
+
+
+def known_keys(model: type[BaseModel] = Config, prefix: str = "") -> Iterator[str]:
+    """Yield the path of every key that has no keys below it; list entries count as below."""
+    for name, field in model.model_fields.items():
+        path = f"{prefix}{name}"
+        block = _block_in(field.annotation)
+        if block is None:
+            yield path
+        else:
+            yield from known_keys(block, f"{path}.")
+
+
+def _block_in(annotation: object) -> type[BaseModel] | None:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    if get_origin(annotation) in (list, types.UnionType):
+        return next(filter(None, map(_block_in, get_args(annotation))), None)
+    return None
+
+
+def _first(document: Document, errors: list[ErrorDetails]) -> ConfigError:
+    def place(error: ErrorDetails) -> Position:
+        return document.position(error["loc"])
+
+    error = min(errors, key=place)
+    reason = _reason(error["type"], error["loc"], error["input"])
+    refused = refusal(document.source, place(error), reason)
+    refused.key = key_name(error["loc"])
+    return refused
+
+
+def _reason(kind: str, path: KeyPath, value: object) -> str:
+    if kind == "extra_forbidden":
+        return _unknown(path)
+    expected = _EXPECTED.get(kind, "a value of another type")
+    return f"{quote(key_name(path))} must be {expected}, not {_kind_of(value)}"
+
+
+def _kind_of(value: object) -> str:
+    """Name the type alone: the value may be a credential in the wrong place."""
+    if value is None:
+        return "nothing"
+    names = {str: "text", bool: "true or false", int: "a number", float: "a number", list: "a list"}
+    return names.get(type(value), "a mapping")
+
+
+def _unknown(path: KeyPath) -> str:
+    near = _nearest(path)
+    hint = f'; did you mean "{near}"?' if near else ""
+    return f"unknown key {quote(key_name(path))}{hint}"
+
+
+def _nearest(path: KeyPath) -> str:
+    """Return the key meant: a sibling spelled alike, else the same word in another block."""
+    block = ".".join(part for part in path[:-1] if isinstance(part, str))
+    written = str(path[-1])[:64]
+    siblings = {_child(key, block): key for key in _every_key() if _child(key, block)}
+    close = difflib.get_close_matches(written, siblings, n=1, cutoff=_NEAR)
+    if close:
+        return f"{key_name(path[:-1])}.{close[0]}".removeprefix(".")
+    elsewhere = [key for key in _every_key() if key.rpartition(".")[2] == written]
+    return elsewhere[0] if len(elsewhere) == 1 else ""
+
+
+def _child(key: str, block: str) -> str:
+    head, _, name = key.rpartition(".")
+    return name if head == block else ""
+
+
+def _every_key() -> Iterator[str]:
+    """Yield blocks and leaves alike."""
+    seen: set[str] = set()
+    for leaf in known_keys():
+        parts = leaf.split(".")
+        for end in range(1, len(parts) + 1):
+            key = ".".join(parts[:end])
+            if key not in seen:
+                seen.add(key)
+                yield key

@@ -1,0 +1,134 @@
+"""What this release does with every key of the file: works, holds anyway, reserved, not built.
+
+This is the one place that says so; ``docs/reference/configuration.md`` repeats it for people. A
+key that is not built is known: its type is checked, and a value that would change what the
+agent does is refused, never dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from fisk_ai.config.model import Config
+from fisk_ai.errors import ConfigError
+
+
+class Standing(StrEnum):
+    """How far a key is in this release."""
+
+    CONSUMED = "consumed"
+    HOLDS = "holds"
+    RESERVED = "reserved"
+    UNBUILT = "unbuilt"
+
+
+@dataclass(frozen=True, slots=True)
+class Unbuilt:
+    """A key that cannot be granted yet; it covers every key below it.
+
+    ``is_set`` tells whether a configuration asks for it; ``remedy`` says what to do instead.
+    """
+
+    key: str
+    is_set: Callable[[Config], object]
+    remedy: str = "remove it"
+
+
+CONSUMED: Final = (
+    "identity",
+    "display_name",
+    "description",
+    "icon",
+    "icon_url",
+    "prompts",
+    "application_path",
+    "root_directory",
+    "system_prompt",
+    "include.tools",
+    "include.tags",
+    "exclude.tools",
+    "exclude.tags",
+    "global_flags",
+    "harness.confirm_tags",
+    "harness.tool_timeout",
+    "harness.sessions.backend",
+    "harness.sessions.options",
+    "llm.model",
+    "llm.provider",
+    "llm.budget.max_tokens",
+    "llm.budget.max_output_tokens",
+    "llm.budget.max_iterations",
+    "llm.budget.call_timeout",
+    "llm.thinking.enabled",
+    "llm.reasoning_effort",
+    "llm.no_prompt_cache",
+    "llm.no_tool_search",
+    "llm.options",
+    "expose.agent.a2a.prompts.workers",
+    "expose.agent.a2a.prompts.elicit",
+    "expose.agent.a2a.prompts.elicit_max",
+    "expose.agent.a2a.request_timeout",
+)
+"""Keys that change what this release does."""
+
+HOLDS: Final = ("nats_context", "harness.no_tui", "harness.no_bell")
+"""Keys whose wish is true whatever they say.
+
+There is no full-screen view and no bell to switch off, and an agent that a terminal hosts speaks
+over a broker of its own. A served agent would need its context: there the key is refused.
+"""
+
+RESERVED: Final = ("remote_agents",)
+"""Keys that are accepted and read by nothing, in every release so far."""
+
+_REMOVE_ENTRIES: Final = "remove its entries"
+_REMOVE_BLOCK: Final = "remove the block"
+
+UNBUILT: Final = (
+    Unbuilt("remote_tools", lambda c: c.remote_tools, _REMOVE_ENTRIES),
+    Unbuilt("mcp_clients", lambda c: c.mcp_clients, _REMOVE_ENTRIES),
+    Unbuilt(
+        "expose.agent.tools",
+        lambda c: (
+            not (c.expose.agent.tools.include.is_empty and c.expose.agent.tools.exclude.is_empty)
+        ),
+        _REMOVE_BLOCK,
+    ),
+    Unbuilt("expose.agent.mcp", lambda c: c.expose.agent.mcp, _REMOVE_BLOCK),
+    Unbuilt("expose.agent.jobs", lambda c: c.expose.agent.jobs, _REMOVE_BLOCK),
+    Unbuilt("expose.agent.slack", lambda c: c.expose.agent.slack, _REMOVE_BLOCK),
+    Unbuilt("expose.agent.web", lambda c: c.expose.agent.web, _REMOVE_BLOCK),
+    Unbuilt("expose.agent.a2a.serve_tools", lambda c: (a := c.expose.agent.a2a) and a.serve_tools),
+    Unbuilt(
+        "expose.agent.a2a.max_concurrent_tools",
+        lambda c: (a := c.expose.agent.a2a) and a.max_concurrent_tools,
+    ),
+    Unbuilt(
+        "expose.agent.a2a.tool_timeout", lambda c: (a := c.expose.agent.a2a) and a.tool_timeout
+    ),
+    Unbuilt(
+        "expose.agent.a2a.prompts.approve",
+        lambda c: (a := c.expose.agent.a2a) and a.prompts and a.prompts.approve != "caller",
+        'remove it or set it to "caller"',
+    ),
+    Unbuilt(
+        "expose.agent.a2a.prompts.approvals",
+        lambda c: (a := c.expose.agent.a2a) and a.prompts and a.prompts.approvals != "deny",
+        'remove it or set it to "deny"',
+    ),
+    Unbuilt("harness.human_in_the_loop", lambda c: c.harness.human_in_the_loop.enabled),
+)
+
+
+def refuse_unbuilt(config: Config) -> None:
+    """Refuse the first key whose wish this release cannot grant.
+
+    Raises:
+        ConfigError: names the key and what to do.
+    """
+    for entry in UNBUILT:
+        if entry.is_set(config):
+            raise ConfigError(f"{entry.key} is not built yet: {entry.remedy}", key=entry.key)
