@@ -1,0 +1,291 @@
+"""A Messages API on loopback: real HTTP, whole and streamed replies, and every way to fail.
+
+In a test::
+
+    async with FakeMessagesEndpoint([text("Moo")]) as endpoint:
+        ...  # ask endpoint.url
+    assert endpoint.requests[0].body["model"] == "claude-x"
+
+As a process, for tests of the installed command::
+
+    python -m fisk_ai.testing.messages_endpoint --port-file port --answers answers.json
+
+The port file appears when the port is open and holds the address. The answers file is a list of
+objects with the fields of :class:`Answer`; without one every request is answered "Moo". Requests
+are appended to ``--log FILE``, one JSON object a line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import signal
+from collections import deque
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self, cast
+
+from fisk_ai.testing.http import HttpRequest, HttpServer, Reply
+
+Json = dict[str, object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Answer:
+    """One scripted answer.
+
+    ``status`` other than 200 sends ``error_type`` and ``error`` in the API's error form. ``raw``
+    is sent in place of anything else. ``hang`` never answers. ``cut`` breaks a stream off after
+    that many events, a whole reply in its middle. ``stream_error`` is the type of an error event
+    sent instead of the end of a stream. ``spelling`` replaces the reply's content by JSON text.
+    """
+
+    content: Sequence[Mapping[str, object]] = ()
+    stop_reason: str = "end_turn"
+    usage: Mapping[str, object] = field(
+        default_factory=lambda: {"input_tokens": 10, "output_tokens": 5}
+    )
+    model: str = "claude-test-20260101"
+    id: str = "msg_fake"
+    status: int = 200
+    error_type: str = "invalid_request_error"
+    error: str = ""
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    raw: str | None = None
+    hang: bool = False
+    cut: int | None = None
+    stream_error: str = ""
+    spelling: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Received:
+    """One request as it arrived; ``raw`` are its bytes, ``body`` what they say."""
+
+    path: str
+    headers: Mapping[str, str]
+    raw: bytes
+    body: Json
+
+
+def text(words: str) -> Answer:
+    """Return an answer of one text."""
+    return Answer(content=[{"type": "text", "text": words}])
+
+
+def tool_call(name: str, arguments: Mapping[str, object], *, call_id: str = "toolu_1") -> Answer:
+    """Return an answer that calls one tool."""
+    block = {"type": "tool_use", "id": call_id, "name": name, "input": dict(arguments)}
+    return Answer(content=[block], stop_reason="tool_use")
+
+
+def failure(
+    status: int, error_type: str, error: str, *, headers: Mapping[str, str] | None = None
+) -> Answer:
+    """Return an error answer."""
+    return Answer(status=status, error_type=error_type, error=error, headers=headers or {})
+
+
+class FakeMessagesEndpoint:
+    """Answers ``POST /v1/messages`` from a queue; the last answer is repeated with ``repeat``."""
+
+    def __init__(
+        self, answers: Iterable[Answer] = (), *, repeat: bool = False, log: Path | None = None
+    ) -> None:
+        """Queue ``answers``; ``log`` gets the body of each request as a line."""
+        self._answers = deque(answers)
+        self._repeat = repeat
+        self._log = log
+        self._server = HttpServer(self._handle)
+        self.requests: list[Received] = []
+
+    @property
+    def url(self) -> str:
+        """Return the address, for a base URL setting."""
+        return self._server.url
+
+    def queue(self, *answers: Answer) -> None:
+        """Add answers behind those still waiting."""
+        self._answers.extend(answers)
+
+    async def start(self) -> None:
+        """Open a free port on loopback."""
+        await self._server.start()
+
+    async def stop(self) -> None:
+        """Close the port and every connection."""
+        await self._server.stop()
+
+    async def __aenter__(self) -> Self:
+        await self.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.stop()
+
+    async def _handle(self, request: HttpRequest, reply: Reply) -> None:
+        if request.method != "POST" or request.path.partition("?")[0] != "/v1/messages":
+            await reply.send(404, _error("not_found_error", f"no such path: {request.path}"))
+            return
+        body = cast("Json", json.loads(request.body))
+        self.requests.append(Received(request.path, request.headers, request.body, body))
+        if self._log is not None:
+            await asyncio.to_thread(_append, self._log, json.dumps(body))
+        await _give(self._next(), reply, streamed=body.get("stream") is True)
+
+    def _next(self) -> Answer:
+        if not self._answers:
+            return failure(500, "api_error", "the fake endpoint has no answer left")
+        if self._repeat and len(self._answers) == 1:
+            return self._answers[0]
+        return self._answers.popleft()
+
+
+async def _give(answer: Answer, reply: Reply, *, streamed: bool) -> None:
+    if answer.hang:
+        await asyncio.Event().wait()
+    elif answer.raw is not None:
+        await reply.send(answer.status, answer.raw.encode(), answer.headers)
+    elif answer.status != 200:
+        await reply.send(answer.status, _error(answer.error_type, answer.error), answer.headers)
+    elif streamed:
+        await _stream(answer, reply)
+    else:
+        await _whole(answer, reply)
+
+
+async def _whole(answer: Answer, reply: Reply) -> None:
+    body = _message(answer, _content_text(answer))
+    if answer.cut is None:
+        await reply.send(200, body, answer.headers)
+        return
+    await reply.start_stream({"content-type": "application/json"})
+    await reply.chunk(body[: len(body) // 2])
+    reply.break_off()
+
+
+async def _stream(answer: Answer, reply: Reply) -> None:
+    await reply.start_stream(answer.headers)
+    for number, (name, data) in enumerate(_events(answer)):
+        if answer.cut == number:
+            reply.break_off()
+            return
+        await reply.chunk(f"event: {name}\ndata: {data}\n\n".encode())
+    await reply.end_stream()
+
+
+def _error(kind: str, message: str) -> bytes:
+    error = {"type": "error", "error": {"type": kind, "message": message}}
+    return json.dumps(error).encode()
+
+
+def _content_text(answer: Answer) -> str:
+    return answer.spelling or json.dumps(list(answer.content))
+
+
+def _message(answer: Answer, content: str) -> bytes:
+    fields = json.dumps(
+        {
+            "id": answer.id,
+            "type": "message",
+            "role": "assistant",
+            "model": answer.model,
+            "stop_reason": answer.stop_reason,
+            "stop_sequence": None,
+            "usage": dict(answer.usage),
+        }
+    )
+    return f'{fields[:-1]}, "content": {content}}}'.encode()
+
+
+def _events(answer: Answer) -> list[tuple[str, str]]:
+    usage = {**answer.usage, "output_tokens": 1}
+    opening = json.loads(_message(answer, "[]")) | {"stop_reason": None, "usage": usage}
+    events = [_event("message_start", message=opening), _event("ping")]
+    for index, block in enumerate(cast("list[Json]", json.loads(_content_text(answer)))):
+        events += _block_events(index, block)
+    if answer.stream_error:
+        error = {"type": answer.stream_error, "message": answer.error or "it broke"}
+        return [*events, _event("error", error=error)]
+    delta = {"stop_reason": answer.stop_reason, "stop_sequence": None}
+    closing = {key: value for key, value in answer.usage.items() if key != "input_tokens"}
+    return [*events, _event("message_delta", delta=delta, usage=closing), _event("message_stop")]
+
+
+def _event(name: str, **members: object) -> tuple[str, str]:
+    return name, json.dumps({"type": name, **members})
+
+
+def _block_events(index: int, block: Json) -> list[tuple[str, str]]:
+    opening, deltas = _deltas(block)
+    return [
+        _event("content_block_start", index=index, content_block=opening),
+        *(_event("content_block_delta", index=index, delta=delta) for delta in deltas),
+        _event("content_block_stop", index=index),
+    ]
+
+
+def _deltas(block: Json) -> tuple[Json, list[Json]]:
+    """Split a block into its start and what follows, as the real API does."""
+    match block.get("type"):
+        case "text":
+            parts = _halves(str(block.get("text", "")))
+            return block | {"text": ""}, [{"type": "text_delta", "text": part} for part in parts]
+        case "thinking":
+            parts = _halves(str(block.get("thinking", "")))
+            deltas: list[Json] = [{"type": "thinking_delta", "thinking": part} for part in parts]
+            deltas.append({"type": "signature_delta", "signature": block.get("signature", "")})
+            return block | {"thinking": "", "signature": ""}, deltas
+        case "tool_use" | "server_tool_use":
+            parts = ["", *_halves(json.dumps(block.get("input", {})))]
+            empty: Json = {}
+            return block | {"input": empty}, [
+                {"type": "input_json_delta", "partial_json": part} for part in parts
+            ]
+        case _:
+            return block, []
+
+
+def _halves(words: str) -> list[str]:
+    middle = len(words) // 2
+    return [part for part in (words[:middle], words[middle:]) if part]
+
+
+async def _serve(options: argparse.Namespace) -> None:
+    answers = [text("Moo")]
+    if options.answers:
+        listed = json.loads(await asyncio.to_thread(Path(options.answers).read_text, "utf-8"))
+        answers = [Answer(**fields) for fields in listed]
+    stopped = asyncio.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(name, stopped.set)
+    log = Path(options.log) if options.log else None
+    async with FakeMessagesEndpoint(answers, repeat=True, log=log) as endpoint:
+        await asyncio.to_thread(_announce, Path(options.port_file), endpoint.url)
+        await stopped.wait()
+
+
+def _append(log: Path, line: str) -> None:
+    with log.open("a", encoding="utf-8") as stream:
+        stream.write(line + "\n")
+
+
+def _announce(port_file: Path, url: str) -> None:
+    unfinished = port_file.with_suffix(".part")
+    unfinished.write_text(url, encoding="utf-8")
+    unfinished.replace(port_file)  # whoever waits for the file never reads half of it
+
+
+def main() -> None:
+    """Serve until SIGTERM."""
+    parser = argparse.ArgumentParser(description="A fake Messages API on loopback.")
+    parser.add_argument("--port-file", required=True, help="file to write the address to")
+    parser.add_argument("--answers", default="", help="JSON list of answers; the last repeats")
+    parser.add_argument("--log", default="", help="file that gets each request's body as a line")
+    asyncio.run(_serve(parser.parse_args()))
+
+
+if __name__ == "__main__":
+    main()
