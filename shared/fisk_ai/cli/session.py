@@ -114,7 +114,7 @@ def _show(argv: Sequence[str]) -> int:
     arguments = parser.parse_args(argv)
     if arguments.transcript:
         raise NotBuiltError(
-            f"{PROGRAM} show --transcript is not built yet; leave it out to see the session's state",
+            f"{PROGRAM} show --transcript is not built yet; leave it out to see where it stands",
             key="--transcript",
         )
     state = run_one_shot(_store(arguments).load(arguments.id))

@@ -7,7 +7,7 @@ interrupt or a closed input ends the question without an answer; no decision is 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TextIO, TypeVar
 
@@ -39,7 +39,7 @@ class TerminalPrompter:
     keyboard: Keyboard
     err: TextIO
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
-    _open: asyncio.Future[object] | None = None
+    _cancel: Callable[[], bool] | None = None
 
     def can_prompt(self) -> bool:
         """Say whether a person can be asked here."""
@@ -47,10 +47,7 @@ class TerminalPrompter:
 
     def abort(self) -> bool:
         """Interrupt the question that is open; say whether there was one."""
-        if self._open is None or self._open.done():
-            return False
-        self._open.cancel()
-        return True
+        return self._cancel is not None and self._cancel()
 
     async def approve(self, request: GateRequest) -> Choice:
         """Ask whether a gated call may run; ``no`` comes first and is the default."""
@@ -74,7 +71,7 @@ class TerminalPrompter:
             if not self.can_prompt():
                 task.cancel()
                 raise FiskError(NO_OPERATOR_REASON)
-            self._open = task
+            self._cancel = task.cancel
             try:
                 return await task
             except EOFError as exc:
@@ -84,7 +81,7 @@ class TerminalPrompter:
                     raise
                 raise PromptAbortedError("the question was interrupted") from None
             finally:
-                self._open = None
+                self._cancel = None
                 task.cancel()
 
     async def _approve(self, request: GateRequest) -> Choice:

@@ -1,0 +1,254 @@
+"""One hosted conversation at the terminal: probe, history, one turn, and the closing lines."""
+
+from __future__ import annotations
+
+import asyncio
+import shlex
+import sys
+import time
+from contextlib import ExitStack
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fisk_ai.a2a.client import AgentClient
+from fisk_ai.a2a.messages import (
+    Answer,
+    AnyRequest,
+    RequestAnswer,
+    RequestPrompt,
+    RequestRead,
+    RequestResume,
+    Sender,
+    request_header,
+)
+from fisk_ai.cli.endings import CRASHED, PARKED, ending, may_resume
+from fisk_ai.cli.handles import Handle
+from fisk_ai.cli.hosting import Hosted, HostPlan, host
+from fisk_ai.cli.interrupts import Interrupts
+from fisk_ai.cli.run_flags import RunFlags
+from fisk_ai.cli.turn import Turn, TurnEnd, exchange
+from fisk_ai.cli.wire_dump import FILE, Dump, open_dump
+from fisk_ai.errors import AgentUnavailableError, FiskError, SetupError, TaskError
+from fisk_ai.render.keyboard import Keyboard
+from fisk_ai.render.line import LineOptions, LineView
+from fisk_ai.render.questions import TerminalPrompter
+from fisk_ai.render.summary import RunSummary, usage_line
+from fisk_ai.sessions.ids import session_id_for_token
+from fisk_ai.text.sanitise import for_terminal
+
+SENDER = "fisk-ai"
+"""The name under which the terminal asks."""
+
+PROBE_TIMEOUT_S = 5.0
+HISTORY_BLOCKS = 40
+"""How much of a resumed conversation is shown: about a screen."""
+
+REASON_LIMIT = 200
+
+
+@dataclass(slots=True, kw_only=True)
+class Conversation:
+    """Everything one ``fisk-ai run`` does once its flags and configuration are accepted."""
+
+    flags: RunFlags
+    identity: str
+    plan: HostPlan
+    handle: Handle
+    view: LineView = field(init=False)
+    turn: Turn = field(init=False)
+    prompter: TerminalPrompter = field(init=False)
+    interrupts: Interrupts = field(init=False)
+    model: str = ""
+
+    async def run(self) -> int:
+        """Run the turn and return the exit code.
+
+        Raises:
+            FiskError: it could not start, or ended in a failure.
+            KeyboardInterrupt: the operator left.
+        """
+        self._open_view()
+        self.interrupts = Interrupts(abort_question=self.prompter.abort)
+        with self.interrupts.installed(), ExitStack() as stack:
+            debug = self._open_dump(stack)
+            try:
+                end = await self._hosted(debug)
+            except asyncio.CancelledError:
+                self._hint("")
+                raise KeyboardInterrupt from None
+        return self._result(end)
+
+    def _open_view(self) -> None:
+        options = LineOptions(
+            lead=f"warning from agent {self.identity}",
+            no_color=self.flags.no_color,
+            show_thinking=self.flags.thinking,
+            show_results=self.flags.tool_output,
+        )
+        self.view = LineView(sys.stdout, sys.stderr, options)
+        self.prompter = TerminalPrompter(Keyboard(sys.stdin), sys.stderr)
+        self.turn = Turn(view=self.view, prompter=self.prompter, token=self.handle.token)
+
+    def _open_dump(self, stack: ExitStack) -> Dump | None:
+        if not self.flags.a2a_debug:
+            return None
+        dump, close = open_dump(Path.cwd())
+        stack.callback(close)
+        self.view.note(f"Dumping a2a messages to {FILE}")
+        return dump
+
+    async def _hosted(self, debug: Dump | None) -> TurnEnd:
+        async with host(self.plan) as hosted:
+            self.interrupts.forcing(hosted.worker.kill)
+            client = AgentClient(
+                hosted.connection, hosted.worker.identity, Sender(name=SENDER), debug=debug
+            )
+            self.identity = hosted.worker.identity
+            await self._probe(client)
+            began = time.monotonic()
+            end = await self._converse(client, hosted)
+            self._close(end, time.monotonic() - began)
+            self._explain_crash(end, hosted)
+            return end
+
+    async def _probe(self, client: AgentClient) -> None:
+        """Learn the model from the agent's card; an agent without one still answers.
+
+        Raises:
+            SetupError: nobody answers under this identity.
+        """
+        try:
+            card = await client.card(PROBE_TIMEOUT_S)
+        except AgentUnavailableError as exc:
+            raise SetupError(
+                f'the agent hosted for this run is not answering as "{self.identity}"'
+            ) from exc
+        except FiskError:
+            return
+        self.model = card.model
+
+    async def _converse(self, client: AgentClient, hosted: Hosted) -> TurnEnd:
+        if self.handle.token:
+            history = await self._exchange(client, hosted, self._read())
+            if history.code:
+                return history
+        end = await self._exchange(client, hosted, self._request())
+        for answer in end.unsent:
+            end = await self._deliver(client, hosted, answer, end)
+        return end
+
+    async def _exchange(self, client: AgentClient, hosted: Hosted, request: AnyRequest) -> TurnEnd:
+        stopping: list[asyncio.Task[None]] = []
+
+        def ask_to_stop() -> None:
+            self.view.note("asked the run to stop at its next boundary; press ^C again to leave it")
+            stopping.append(asyncio.ensure_future(self._cancel(client, request.request)))
+
+        with self.interrupts.asking(ask_to_stop):
+            end = await exchange(client, request, self.turn, worker_died=hosted.worker.died)
+        for task in stopping:
+            await task
+        return end
+
+    async def _cancel(self, client: AgentClient, request_id: str) -> None:
+        try:
+            running = await client.cancel(request_id, "interrupted at the terminal")
+        except FiskError as exc:
+            self.view.warn(f"asking the run to stop failed: {for_terminal(str(exc), REASON_LIMIT)}")
+            return
+        if not running:
+            self.view.warn("the run is not running any more")
+
+    async def _deliver(
+        self, client: AgentClient, hosted: Hosted, answer: Answer, end: TurnEnd
+    ) -> TurnEnd:
+        """Send an answer that came too late for its question; what it starts is the new end."""
+        self.view.note("your answer arrived after the run gave the question up; sending it now")
+        request = RequestAnswer(
+            **request_header(Sender(name=SENDER), self.identity),
+            conversation_token=self.turn.token,
+            answer=answer,
+        )
+        try:
+            answered = await self._exchange(client, hosted, request)
+        except FiskError as exc:
+            why = str(exc)
+        else:
+            if not answered.code or answered.code in PARKED:
+                return answered
+            why = answered.detail
+        self.view.warn(f"delivering your answer failed: {for_terminal(why, REASON_LIMIT)}")
+        return end
+
+    def _request(self) -> AnyRequest:
+        header = request_header(Sender(name=SENDER), self.identity)
+        if self.handle.token:
+            return RequestResume(
+                **header, conversation_token=self.handle.token, force=self.flags.force
+            )
+        return RequestPrompt(**header, prompt=self.flags.prompt)
+
+    def _read(self) -> AnyRequest:
+        header = request_header(Sender(name=SENDER), self.identity)
+        return RequestRead(**header, conversation_token=self.handle.token, replay=HISTORY_BLOCKS)
+
+    def _close(self, end: TurnEnd, latency_s: float) -> None:
+        """Print the answer, then what is to be said about the turn."""
+        self.view.answer(end.text)
+        if end.code:
+            self.view.note(f"\n{ending(end.code, end.detail).message}")
+        totals = self.turn.totals(end.usage)
+        usage = usage_line(totals, self.turn.bound)
+        self.view.note(f"\n{usage}" if usage else "")
+        summary = RunSummary(
+            session_id=self._session_id(),
+            model=self.model,
+            totals=totals,
+            latency_s=latency_s,
+            suspended=end.code in PARKED,
+            verbose=self.flags.verbose,
+            trace_id=end.trace_id,
+            exported=end.exported,
+        )
+        self.view.note(summary.line())
+        self._hint(end.code)
+
+    def _explain_crash(self, end: TurnEnd, hosted: Hosted) -> None:
+        if end.code != CRASHED:
+            return
+        for line in hosted.worker.log_tail():
+            self.view.note(f"agent log: {line}")
+        if not self.flags.verbose:
+            self.view.note("pass --verbose to see the agent's whole log")
+
+    def _hint(self, code: str) -> None:
+        session_id = self._session_id()
+        if session_id and may_resume(code):
+            self.view.note(f"resume with: {resume_command(session_id, self.flags)}")
+
+    def _session_id(self) -> str:
+        if self.handle.session_id or not self.turn.token:
+            return self.handle.session_id
+        return session_id_for_token(self.identity, self.turn.token)
+
+    def _result(self, end: TurnEnd) -> int:
+        if not end.code:
+            return 0
+        error = ending(end.code, end.detail).error
+        if not error:
+            return 0
+        raise TaskError(error, task_code=end.code)
+
+
+def resume_command(session_id: str, flags: RunFlags) -> str:
+    """Return the command that continues a session, with the flags that find it again."""
+    words = ["fisk-ai", "run", "--resume", session_id]
+    for flag, value in (
+        ("--config", flags.config),
+        ("--script", flags.script),
+        ("--state-dir", flags.state_dir),
+        ("--root-dir", flags.root_dir),
+    ):
+        if value:
+            words += [flag, value]
+    return shlex.join(words)

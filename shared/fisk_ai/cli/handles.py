@@ -1,0 +1,59 @@
+"""What ``--resume`` names: a session of this store, or a conversation by its token."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from fisk_ai.errors import InvalidIdError, NotFoundError, RefusedError, UsageError
+from fisk_ai.sessions.store import Store
+from fisk_ai.text.ids import valid_token
+from fisk_ai.text.sanitise import for_terminal
+
+TOKEN_LIMIT = 128
+"""The longest token the protocol carries."""
+
+_SHOWN_LIMIT = 40
+"""Code points of a handle that names nothing, in the sentence that refuses it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handle:
+    """A conversation to continue; both empty for a new one.
+
+    ``session_id`` is empty for a handle that is a token. The token is a secret and never shown.
+    """
+
+    token: str = ""
+    session_id: str = ""
+
+
+async def find_handle(store: Store, text: str) -> Handle:
+    """Look ``text`` up as a session id; what is none, or not there, is taken for a token.
+
+    Raises:
+        RefusedError: the session has no token, so no request can name it.
+        UsageError: it could be neither.
+        StoreError: the session is there and cannot be read.
+    """
+    try:
+        state = await store.load(text)
+    except (NotFoundError, InvalidIdError):
+        return Handle(token=_as_token(text))
+    token = state.meta.conversation_token
+    if not token:
+        raise RefusedError(
+            f'session "{text}" cannot be continued: it was written before conversations had '
+            f"tokens, and is readable with 'fisk-ai session show {text}'",
+            key="--resume",
+        )
+    return Handle(token=token, session_id=text)
+
+
+def _as_token(text: str) -> str:
+    if valid_token(text) and len(text) <= TOKEN_LIMIT:
+        return text
+    raise UsageError(
+        f'--resume "{for_terminal(text, _SHOWN_LIMIT)}" is neither a session id nor a '
+        "conversation token; 'fisk-ai session ls' lists the sessions",
+        key="--resume",
+    )

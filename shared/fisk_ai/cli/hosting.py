@@ -1,0 +1,103 @@
+"""An agent hosted for one run: a private broker, a worker, and a connection to both.
+
+Everything started here is stopped here, by process id, on every way out. Rules:
+``docs/reference/commands.md``.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fisk_ai.bus.broker import Broker
+from fisk_ai.bus.connection import Connection, connect
+from fisk_ai.bus.options import ConnectOptions
+from fisk_ai.cli import credentials
+from fisk_ai.cli.worker_child import WorkerChild, start_worker
+from fisk_ai.errors import BusError, SetupError
+
+URL_VARIABLE = "FISK_AI_NATS_URL"
+_NOT_FOR_THE_WORKER = (credentials.KEY_FILE, "FISK_AI_NATS_CREDS", "FISK_AI_NATS_CONTEXT")
+"""Variables this process has already resolved, or that name another broker."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HostPlan:
+    """What to start: the worker's arguments, its environment, and whether its log is shown."""
+
+    arguments: Sequence[str]
+    environ: Mapping[str, str]
+    api_key: str = field(default="", repr=False)
+    base_url: str = ""
+    verbose: bool = False
+
+    def worker_environ(self, url: str) -> dict[str, str]:
+        """Return the worker's environment, with the broker's address and the model's key."""
+        environ = {k: v for k, v in self.environ.items() if k not in _NOT_FOR_THE_WORKER}
+        environ[URL_VARIABLE] = url
+        for name, value in ((credentials.KEY, self.api_key), (credentials.BASE_URL, self.base_url)):
+            if value:
+                environ[name] = value
+            else:
+                environ.pop(name, None)
+        return environ
+
+
+@dataclass(slots=True, kw_only=True)
+class Hosted:
+    """A running agent and the connection to talk to it."""
+
+    worker: WorkerChild
+    connection: Connection
+    at_once: bool = False
+    """Whether leaving cancels what still runs; set when the operator does not want to wait."""
+
+
+@contextlib.asynccontextmanager
+async def host(plan: HostPlan) -> AsyncGenerator[Hosted]:
+    """Start broker and worker, connect, and stop all of it at the end.
+
+    Raises:
+        SetupError: one of them could not be started, with its own sentence.
+    """
+    async with contextlib.AsyncExitStack() as stack:
+        broker = await _start_broker(plan.environ)
+        stack.push_async_callback(broker.stop)
+        worker = await start_worker(
+            plan.arguments, plan.worker_environ(broker.url_with_credentials), verbose=plan.verbose
+        )
+        hosted = None
+        try:
+            connection = await _connect(broker)
+            stack.push_async_callback(_leave, connection)
+            hosted = Hosted(worker=worker, connection=connection)
+            yield hosted
+        except BaseException:
+            await worker.stop(at_once=True)
+            raise
+        await worker.stop(at_once=hosted.at_once)
+
+
+async def _start_broker(environ: Mapping[str, str]) -> Broker:
+    """Start the broker; what it left on disk while starting is gone when this returns."""
+    directory = Path(tempfile.mkdtemp(prefix="fisk-ai-"))
+    try:
+        return await Broker.start(directory=directory, environ=environ)
+    finally:
+        shutil.rmtree(directory, ignore_errors=True)
+
+
+async def _connect(broker: Broker) -> Connection:
+    options = ConnectOptions(
+        url=broker.url, name="terminal", user=broker.user, password=broker.password
+    )
+    return await connect(options)
+
+
+async def _leave(connection: Connection) -> None:
+    with contextlib.suppress(BusError, SetupError):
+        await connection.drain()

@@ -1,0 +1,129 @@
+"""``fisk-ai run``: host an agent behind a private broker and be its caller for one turn.
+
+The order is fixed: flags, configuration, credentials, directories, then processes. Everything that
+can be refused is refused before anything is started. Rules: ``docs/reference/commands.md``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fisk_ai.cli import credentials, run_flags
+from fisk_ai.cli.conversation import Conversation
+from fisk_ai.cli.handles import Handle, find_handle
+from fisk_ai.cli.hosting import HostPlan
+from fisk_ai.cli.run_flags import RunFlags
+from fisk_ai.cli.stores import configured_store, root_directory
+from fisk_ai.config import Config, Mode, load
+from fisk_ai.errors import ConfigError, UsageError
+from fisk_ai.llm import builtin as _builtin
+from fisk_ai.llm import provider as providers
+from fisk_ai.sessions.store import Store
+
+PROVIDERS = _builtin
+"""Imported so that the providers are registered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Prepared:
+    flags: RunFlags
+    config: Config
+    store: Store
+    plan: HostPlan
+
+
+def execute(argv: Sequence[str]) -> int:
+    """Run ``fisk-ai run`` with its arguments and return the exit code.
+
+    Raises:
+        FiskError: a refusal before the start, or an ending that is a failure.
+        KeyboardInterrupt: the operator left.
+    """
+    prepared = _prepare(run_flags.parse(argv, os.environ), os.environ)
+    return asyncio.run(_run(prepared))
+
+
+async def _run(prepared: _Prepared) -> int:
+    flags = prepared.flags
+    handle = Handle()
+    if flags.resume is not None:
+        handle = await find_handle(prepared.store, flags.resume)
+    conversation = Conversation(
+        flags=flags, identity=prepared.config.identity, plan=prepared.plan, handle=handle
+    )
+    return await conversation.run()
+
+
+def _prepare(flags: RunFlags, environ: Mapping[str, str]) -> _Prepared:
+    config = load(Path(flags.config_path), Mode.AGENT)
+    script = _script(flags)
+    if script is not None:
+        config = config.with_script(script)
+    key = _key(flags, config, environ)
+    store = configured_store(
+        config, state_dir=flags.state_dir, root_dir=flags.root_dir, environ=environ
+    )
+    if flags.resume is None and not flags.prompt.strip():
+        raise UsageError(
+            "no prompt: give one as an argument, or --resume a conversation to continue",
+            key="prompt",
+        )
+    plan = HostPlan(
+        arguments=_worker_arguments(flags, script),
+        environ=environ,
+        api_key=key,
+        base_url=flags.base_url,
+        verbose=flags.verbose,
+    )
+    return _Prepared(flags=flags, config=config, store=store, plan=plan)
+
+
+def _script(flags: RunFlags) -> Path | None:
+    """Return the script's absolute path; it is relative to the working directory.
+
+    Raises:
+        ConfigError: it cannot be read.
+    """
+    if flags.script is None:
+        return None
+    path = Path(flags.script).absolute()
+    try:
+        path.open("rb").close()
+    except OSError as exc:
+        raise ConfigError(
+            f'--script "{flags.script}" cannot be read: {exc.strerror}', key="--script"
+        ) from exc
+    return path
+
+
+def _key(flags: RunFlags, config: Config, environ: Mapping[str, str]) -> str:
+    """Return the model's key; a provider that declares no credentials asks for none."""
+    providers.require_known(config.llm.provider)
+    if not providers.declares_credentials(config.llm.provider):
+        return ""
+    key = credentials.api_key(flags.api_key, flags.api_key_file, environ)
+    if not key:
+        raise UsageError(
+            "--api-key is required to run an agent in this process; set it, export "
+            "ANTHROPIC_API_KEY, or pass --nats-context to talk to an agent that already has one",
+            key="--api-key",
+        )
+    return key
+
+
+def _worker_arguments(flags: RunFlags, script: Path | None) -> list[str]:
+    arguments = ["--config", flags.config_path, "--hosted"]
+    if script is not None:
+        arguments += ["--script", str(script)]
+    if flags.state_dir:
+        arguments += ["--state-dir", str(Path(flags.state_dir).absolute())]
+    base = root_directory(flags.root_dir)
+    if base is not None:
+        arguments += ["--root-dir", str(base)]
+    if flags.verbose:
+        arguments.append("--verbose")
+    return arguments

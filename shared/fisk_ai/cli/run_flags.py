@@ -1,0 +1,142 @@
+"""The flags of ``fisk-ai run`` and what is refused before anything is read or started.
+
+A refusal looks at typed flags only: an exported variable never fails a run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from fisk_ai.cli import credentials
+from fisk_ai.cli.arguments import CommandParser, exported
+from fisk_ai.errors import NotBuiltError, UsageError
+from fisk_ai.text.sanitise import clean_surrogates
+
+DEFAULT_CONFIG = "agent.yaml"
+
+_LATER: Mapping[str, str] = {
+    "nats_context": "talking to an agent elsewhere (--nats-context)",
+    "http_debug": "dumping the model's requests (--http-debug)",
+    "trace": "writing a trace (--trace)",
+    "take_over": "taking a session over (--take-over)",
+    "no_telemetry": "telemetry, and so --no-telemetry,",
+}
+"""Flags of later releases, by what they would do; known so that they are never ignored."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunFlags:
+    """What a person asked ``fisk-ai run`` for; ``None`` says that the flag was not typed."""
+
+    prompt: str
+    config: str | None = None
+    api_key: str | None = None
+    api_key_file: str | None = None
+    base_url: str = ""
+    a2a_debug: bool = False
+    script: str | None = None
+    no_color: bool = False
+    verbose: bool = False
+    tool_output: bool = False
+    thinking: bool = False
+    resume: str | None = None
+    force: bool = False
+    state_dir: str | None = None
+    root_dir: str | None = None
+
+    @property
+    def config_path(self) -> str:
+        """The configuration file to read."""
+        return self.config if self.config is not None else DEFAULT_CONFIG
+
+
+def parse(argv: Sequence[str], environ: Mapping[str, str]) -> RunFlags:
+    """Read the arguments and pass the first gate.
+
+    Raises:
+        BadArgumentsError: they do not parse.
+        UsageError, ConfigError: a combination that cannot be meant, or an address that is none.
+        NotBuiltError: a flag of a later release.
+    """
+    typed = vars(_parser().parse_intermixed_args(argv))
+    prompt = clean_surrogates(" ".join(typed["q"]))
+    _first_gate(typed, prompt)
+    address = credentials.base_url(typed["base_url"], environ)
+    _refuse_later(typed)
+    credentials.refuse_both(typed["api_key"], typed["api_key_file"])
+    return RunFlags(
+        prompt=prompt,
+        config=typed["config"],
+        api_key=typed["api_key"],
+        api_key_file=typed["api_key_file"],
+        base_url=address,
+        a2a_debug=bool(typed["a2a_debug"]),
+        script=typed["script"],
+        no_color=bool(typed["no_color"] or environ.get("NO_COLOR")),
+        verbose=_on(typed["verbose"], environ, "VERBOSE"),
+        tool_output=_on(typed["tool_output"], environ, "TOOL_OUTPUT"),
+        thinking=_on(typed["thinking"], environ, "THINKING"),
+        resume=typed["resume"],
+        force=bool(typed["force"]),
+        state_dir=typed["state_dir"],
+        root_dir=typed["root_dir"],
+    )
+
+
+def _on(typed: bool | None, environ: Mapping[str, str], name: str) -> bool:  # noqa: FBT001 - argparse's own value
+    return bool(typed) or exported(environ, name)
+
+
+def _first_gate(typed: Mapping[str, object], prompt: str) -> None:
+    if typed["resume"] is not None and prompt:
+        raise UsageError(
+            "--resume does not take a query; the prompt is restored from the session",
+            key="--resume",
+        )
+    if typed["force"] and typed["resume"] is None:
+        raise UsageError("--force only applies when resuming", key="--force")
+    if typed["identity"] is not None and typed["nats_context"] is None:
+        raise UsageError(
+            "--identity only applies with --nats-context: it names the agent to address on a bus, "
+            "and the agent of this run has the identity its configuration gives it",
+            key="--identity",
+        )
+
+
+def _refuse_later(typed: Mapping[str, object]) -> None:
+    for name, what in _LATER.items():
+        if typed[name] is not None:
+            flag = "--" + name.replace("_", "-")
+            raise NotBuiltError(f"{what} is not built yet; leave {flag} out", key=flag)
+
+
+def _parser() -> CommandParser:
+    parser = CommandParser("fisk-ai run", "Run the agent on one prompt; its words are joined.")
+    parser.add_argument("q", nargs="*", help="the prompt")
+    parser.value("--config", "FILE", f"the agent's configuration (default {DEFAULT_CONFIG})")
+    parser.value("--api-key", "KEY", f"the model's key ({credentials.KEY})")
+    parser.value("--api-key-file", "FILE", f"a file that holds it ({credentials.KEY_FILE})")
+    parser.value("--base-url", "URL", f"the model's address ({credentials.BASE_URL})")
+    parser.value("--script", "FILE", "rehearse: play this script in place of the model")
+    parser.value("--resume", "ID", "continue a session, or a conversation by its token")
+    parser.switch("--force", "with --resume: go on although the configuration changed")
+    parser.value("--state-dir", "DIR", "keep sessions in this directory")
+    parser.value("--root-dir", "DIR", "replace the configuration's root_directory")
+    parser.switch("--thinking", "show reasoning (THINKING)")
+    parser.switch("--tool-output", "show what tools return (TOOL_OUTPUT)")
+    parser.switch("--verbose", "show the agent's log (VERBOSE)")
+    parser.switch("--no-color", "print raw text (NO_COLOR)")
+    parser.switch("--no-tui", "print lines, as this release always does (NO_TUI)")
+    parser.switch("--a2a-debug", "write every message to a2a-debug.log")
+    _add_later(parser)
+    return parser
+
+
+def _add_later(parser: CommandParser) -> None:
+    parser.value("--nats-context", "NAME", "[not built yet] talk to an agent elsewhere")
+    parser.value("--identity", "NAME", "[not built yet] the agent to address there")
+    parser.value("--trace", "FILE", "[not built yet] write a trace")
+    parser.switch("--http-debug", "[not built yet] write the model's requests")
+    parser.switch("--take-over", "[not built yet] resume although the holder does not answer")
+    parser.switch("--no-telemetry", "[not built yet] export nothing")

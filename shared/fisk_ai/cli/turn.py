@@ -1,0 +1,213 @@
+"""One exchange with the agent: its events on the screen, its questions to the person, its end.
+
+A worker that dies is noticed by its process, not by a silence.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import TypeVar
+
+from msgspec import UNSET, UnsetType
+
+from fisk_ai.a2a.client import AgentClient, Given, IncompleteTaskError, TaskEnd
+from fisk_ai.a2a.messages import (
+    Ack,
+    Answer,
+    AnyQuestion,
+    AnyRequest,
+    ElicitRequestApprove,
+    ElicitRequestConfirm,
+    ElicitRequestSelect,
+    ErrorTerminal,
+    EventBlock,
+    StatusBlockEvent,
+    TextBlockEvent,
+    ToolCallBlockEvent,
+    UsageCounts,
+)
+from fisk_ai.cli.endings import CRASHED, INCOMPLETE
+from fisk_ai.errors import FiskError, PeerError, PromptAbortedError
+from fisk_ai.render.events import show
+from fisk_ai.render.line import LineView
+from fisk_ai.render.questions import TerminalPrompter
+from fisk_ai.render.summary import Totals
+from fisk_ai.text.sanitise import for_terminal
+from fisk_ai.toolkit.prompter import GateRequest
+
+TERMINAL_GRACE_S = 1.0
+"""How long a terminal that was under way when the worker died may take to arrive."""
+
+REASON_LIMIT = 200
+_DIED = "its process ended in the middle of the run"
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnEnd:
+    """How an exchange ended; an empty ``code`` says that it has a result."""
+
+    code: str = ""
+    detail: str = ""
+    text: str = ""
+    usage: UsageCounts | UnsetType = UNSET
+    trace_id: str = ""
+    exported: bool = False
+    unsent: tuple[Answer, ...] = ()
+
+
+@dataclass(slots=True, kw_only=True)
+class Turn:
+    """The handlers of one task; counts what it sees, for the summary."""
+
+    view: LineView
+    prompter: TerminalPrompter
+    token: str = ""
+    bound: int = 0
+    llm_calls: int = 0
+    tool_calls: int = 0
+    _answered: bool = field(default=False)
+    _replaying: bool = field(default=False)
+
+    async def on_ack(self, ack: Ack) -> None:
+        """Keep the conversation's token and its bound."""
+        self.token = ack.conversation_token or self.token
+        self.bound = ack.max_tokens or self.bound
+
+    async def on_event(self, block: EventBlock) -> None:
+        """Count and show one block."""
+        self._count(block)
+        show(self.view, block)
+
+    async def on_gap(self, missed: int) -> None:
+        """Say that something of the reply set never came."""
+        plural = "message" if missed == 1 else "messages"
+        self.view.warn(f"{missed} {plural} of the run never arrived; what is shown is incomplete")
+
+    async def on_question(self, question: AnyQuestion) -> Given:
+        """Put a question to the person; ``None`` when nobody decided."""
+        if not self.prompter.can_prompt():
+            return None
+        try:
+            return await _ask(self.prompter, question)
+        except PromptAbortedError:
+            return None
+        except FiskError as exc:
+            why = for_terminal(str(exc), REASON_LIMIT)
+            self.view.warn(f"answering the run's question failed: {why}")
+            return None
+
+    def totals(self, usage: UsageCounts | UnsetType) -> Totals:
+        """Return the counters of ``usage``, and those seen here where it has none."""
+        if usage is UNSET:
+            return Totals(llm_calls=self.llm_calls, tool_calls=self.tool_calls)
+        return Totals(
+            input=usage.input_tokens,
+            output=usage.output_tokens,
+            cache_read=usage.cache_read_tokens,
+            cache_create=usage.cache_create_tokens,
+            thinking=usage.thinking_tokens,
+            llm_calls=usage.llm_calls or self.llm_calls,
+            tool_calls=usage.tool_calls or self.tool_calls,
+        )
+
+    def _count(self, block: EventBlock) -> None:
+        if isinstance(block, StatusBlockEvent):
+            self._count_status(block)
+        elif self._replaying:
+            return
+        elif isinstance(block, ToolCallBlockEvent):
+            self.tool_calls += 1
+        elif isinstance(block, TextBlockEvent) and block.final and not self._answered:
+            self._answered = True
+            self.llm_calls += 1
+
+    def _count_status(self, block: StatusBlockEvent) -> None:
+        if block.phase in ("replay_start", "replay_end"):
+            self._replaying = block.phase == "replay_start"
+        elif not block.phase and block.iteration:
+            self.llm_calls += 1
+
+
+async def _ask(prompter: TerminalPrompter, question: AnyQuestion) -> Given:
+    call = question.tool_use_id
+    if isinstance(question, ElicitRequestApprove):
+        return await prompter.approve(
+            GateRequest(
+                tool_use_id=call,
+                command=question.command,
+                display=question.display,
+                tag=question.tag,
+                args_sha256=question.args_sha256,
+            )
+        )
+    if isinstance(question, ElicitRequestConfirm):
+        return await prompter.confirm(call, question.question)
+    if isinstance(question, ElicitRequestSelect):
+        return await prompter.select(call, question.question, question.options)
+    return await prompter.input(call, question.question, question.default)
+
+
+async def exchange(
+    client: AgentClient,
+    request: AnyRequest,
+    turn: Turn,
+    *,
+    worker_died: Callable[[], Awaitable[None]],
+) -> TurnEnd:
+    """Run one request to its end, whichever comes first: its terminal or the worker's death.
+
+    Raises:
+        FiskError: the request was refused before it was acknowledged, or nobody answers.
+    """
+    reading = asyncio.ensure_future(client.run(request, turn))
+    death = asyncio.ensure_future(worker_died())
+    try:
+        await asyncio.wait((reading, death), return_when=asyncio.FIRST_COMPLETED)
+        if not reading.done():
+            await asyncio.wait((reading,), timeout=TERMINAL_GRACE_S)
+        if not reading.done():
+            return TurnEnd(code=CRASHED, detail=_DIED)
+        return await _ended(reading, turn, dead=death.done())
+    finally:
+        await _settle(reading)
+        await _settle(death)
+
+
+async def _ended(reading: asyncio.Future[TaskEnd], turn: Turn, *, dead: bool) -> TurnEnd:
+    try:
+        end = await reading
+    except IncompleteTaskError as exc:
+        turn.token = exc.token or turn.token
+        if dead:
+            return TurnEnd(code=CRASHED, detail=_DIED)
+        return TurnEnd(code=INCOMPLETE, detail=str(exc), unsent=exc.unsent)
+    except PeerError:
+        if dead:
+            return TurnEnd(code=CRASHED, detail=_DIED)
+        raise
+    turn.token = end.token or turn.token
+    terminal = end.terminal
+    if isinstance(terminal, ErrorTerminal):
+        code, detail, text = terminal.code or "failed", terminal.error, ""
+    else:
+        code, detail, text = "", "", terminal.text
+    return TurnEnd(
+        code=code,
+        detail=detail,
+        text=text,
+        usage=terminal.usage,
+        trace_id=terminal.trace_id,
+        exported=terminal.content_exported,
+        unsent=end.unsent,
+    )
+
+
+async def _settle(task: asyncio.Future[_T]) -> None:
+    """End a task that is no longer of interest, and take what it would otherwise complain about."""
+    task.cancel()
+    await asyncio.wait((task,))
+    if not task.cancelled():
+        task.exception()

@@ -1,0 +1,194 @@
+"""The agent worker as a child process: started, awaited, watched, stopped by its process id.
+
+Its credentials travel in the environment. It ends with this process however that one ends: the
+kernel signals it, and the pipe it holds closes.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import IO
+
+from fisk_ai.bus.owner import die_with_parent
+from fisk_ai.errors import SetupError
+from fisk_ai.text.sanitise import for_display, for_terminal
+
+READY_TIMEOUT_S = 10.0
+"""A worker is ready in about a second; what a fleet waits for, a person is told at once."""
+
+READY_LIMIT_BYTES = 65_536
+"""The longest ready line: one sentence with room to spare."""
+
+DRAIN_TIMEOUT_S = 10.0
+"""How long a worker without work may take to leave before it is killed."""
+
+LOG_TAIL_BYTES = 4_000
+LOG_TAIL_LINES = 20
+LOG_LINE_LIMIT = 400
+"""How much of a dead worker's log is worth a person's screen."""
+
+
+@dataclass(slots=True)
+class WorkerChild:
+    """A running worker and the ends of the pipes it shares with this process."""
+
+    identity: str
+    process: asyncio.subprocess.Process
+    owner_fd: int
+    log: IO[bytes] | None
+
+    @property
+    def pid(self) -> int:
+        """The worker's process id."""
+        return self.process.pid
+
+    async def died(self) -> None:
+        """Wait until the process is gone."""
+        await self.process.wait()
+
+    def log_tail(self) -> list[str]:
+        """Return the last lines of its log, sanitised; none when the log went to the terminal."""
+        return _tail(self.log)
+
+    def kill(self) -> None:
+        """End the process at once; its tools end with it."""
+        if self.process.returncode is None:
+            self.process.kill()
+
+    async def stop(self, *, at_once: bool) -> None:
+        """Let the worker drain, or cancel what it runs, and wait until it is gone."""
+        if self.owner_fd >= 0:
+            os.close(self.owner_fd)
+            self.owner_fd = -1
+        self._signal(signal.SIGTERM)
+        if at_once:
+            self._signal(signal.SIGTERM)
+        try:
+            async with asyncio.timeout(DRAIN_TIMEOUT_S):
+                await self.process.wait()
+        except TimeoutError:
+            pass
+        finally:
+            self.kill()
+        await self.process.wait()
+        if self.log is not None:
+            self.log.close()
+            self.log = None
+
+    def _signal(self, number: signal.Signals) -> None:
+        if self.process.returncode is None:
+            self.process.send_signal(number)
+
+
+async def start_worker(
+    arguments: Sequence[str], environ: Mapping[str, str], *, verbose: bool
+) -> WorkerChild:
+    """Start ``agent_worker`` with ``arguments`` and wait until it serves.
+
+    Raises:
+        SetupError: it refused to start, with its own sentence; it died; or it took too long.
+    """
+    log = None if verbose else tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
+    ready_read, ready_write = os.pipe()
+    owner_read, owner_write = os.pipe()
+    try:
+        process = await _spawn(arguments, environ, log, (ready_write, owner_read))
+    except OSError as exc:
+        _close(ready_read, owner_write, log)
+        raise SetupError(f"the agent worker could not be run: {exc}") from exc
+    finally:
+        os.close(ready_write)
+        os.close(owner_read)
+    child = WorkerChild("", process, owner_write, log)
+    try:
+        child.identity = await _await_ready(child, ready_read)
+    except BaseException:
+        child.kill()
+        await child.stop(at_once=True)
+        raise
+    return child
+
+
+async def _spawn(
+    arguments: Sequence[str],
+    environ: Mapping[str, str],
+    log: IO[bytes] | None,
+    descriptors: tuple[int, int],
+) -> asyncio.subprocess.Process:
+    ready, owner = descriptors
+    return await asyncio.create_subprocess_exec(
+        sys.executable,
+        "-P",
+        "-m",
+        "agent_worker",
+        *arguments,
+        "--ready-fd",
+        str(ready),
+        "--owner-fd",
+        str(owner),
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=log if log is not None else sys.stderr.fileno(),
+        stderr=log if log is not None else sys.stderr.fileno(),
+        env=environ,
+        pass_fds=descriptors,
+        start_new_session=True,
+        preexec_fn=partial(die_with_parent, os.getpid()),
+    )
+
+
+async def _await_ready(child: WorkerChild, descriptor: int) -> str:
+    try:
+        async with asyncio.timeout(READY_TIMEOUT_S):
+            line = await _read_line(descriptor)
+    except TimeoutError as exc:
+        raise SetupError(
+            f"the agent worker was not ready within {READY_TIMEOUT_S:g} s{_last_words(child)}"
+        ) from exc
+    try:
+        said = json.loads(line)
+        if said["ready"] is True:
+            return str(said["identity"])
+        reason = str(said["error"])
+    except (ValueError, KeyError, TypeError) as exc:
+        raise SetupError(f"the agent worker ended before it was ready{_last_words(child)}") from exc
+    raise SetupError(reason)
+
+
+async def _read_line(descriptor: int) -> bytes:
+    loop = asyncio.get_running_loop()
+    reader = asyncio.StreamReader(limit=READY_LIMIT_BYTES)
+    pipe = os.fdopen(descriptor, "rb", buffering=0)
+    transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
+    try:
+        return await reader.readline()
+    finally:
+        transport.close()
+
+
+def _last_words(child: WorkerChild) -> str:
+    lines = child.log_tail()
+    return f": {for_terminal(lines[-1], LOG_LINE_LIMIT)}" if lines else ""
+
+
+def _tail(log: IO[bytes] | None) -> list[str]:
+    if log is None:
+        return []
+    size = os.fstat(log.fileno()).st_size
+    text = os.pread(log.fileno(), LOG_TAIL_BYTES, max(0, size - LOG_TAIL_BYTES))
+    lines = for_display(text.decode("utf-8", "replace")).splitlines()
+    return [for_terminal(line, LOG_LINE_LIMIT) for line in lines if line.strip()][-LOG_TAIL_LINES:]
+
+
+def _close(ready_fd: int, owner_fd: int, log: IO[bytes] | None) -> None:
+    os.close(ready_fd)
+    os.close(owner_fd)
+    if log is not None:
+        log.close()
