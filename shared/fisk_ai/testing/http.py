@@ -65,6 +65,12 @@ class Reply:
         self.is_broken = True
         self._writer.transport.abort()
 
+    async def hang(self) -> None:
+        """Never answer; returns when the connection is gone."""
+        self.is_broken = True
+        with suppress(ConnectionError):
+            await self._writer.wait_closed()
+
     def _head(self, status: int, headers: Mapping[str, str]) -> None:
         try:
             phrase = HTTPStatus(status).phrase
@@ -84,7 +90,7 @@ class HttpServer:
         """Prepare; ``start`` opens the port."""
         self._handler = handler
         self._server: asyncio.Server | None = None
-        self._connections: set[asyncio.Task[object]] = set()
+        self._writers: set[asyncio.StreamWriter] = set()
         self.url = ""
 
     async def start(self) -> None:
@@ -100,22 +106,19 @@ class HttpServer:
         if self._server is None:
             return
         self._server.close()
-        for connection in self._connections:
-            connection.cancel()
-        await asyncio.gather(*self._connections, return_exceptions=True)
+        for writer in self._writers:
+            writer.transport.abort()
         await self._server.wait_closed()
         self._server = None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        if task is not None:
-            self._connections.add(task)
-            task.add_done_callback(self._connections.discard)
+        self._writers.add(writer)
         gone = (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError)
         try:
             with suppress(*gone):
                 await self._serve_connection(reader, writer)
         finally:
+            self._writers.discard(writer)
             writer.transport.abort()
 
     async def _serve_connection(

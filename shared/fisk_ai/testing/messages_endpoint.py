@@ -145,7 +145,7 @@ class FakeMessagesEndpoint:
 
 async def _give(answer: Answer, reply: Reply, *, streamed: bool) -> None:
     if answer.hang:
-        await asyncio.Event().wait()
+        await reply.hang()
     elif answer.raw is not None:
         await reply.send(answer.status, answer.raw.encode(), answer.headers)
     elif answer.status != 200:

@@ -91,7 +91,7 @@ def to_error(failure: ApiFailure, request: Request, *, secret: str) -> ProviderE
     shown = failure.message.replace(secret, "***") if secret else failure.message
     said = for_terminal(shown, TEXT_LIMIT) or "no explanation"
     status = f"answered {failure.status}" if failure.status else "broke off"
-    kind = f" {for_terminal(failure.kind, 60)}" if failure.kind else ""
+    kind = f" ({for_terminal(failure.kind, 60)})" if failure.kind else ""
     failed = classify(failure)
     hint = _hint(failure, request) if failed == "refused" else ""
     return ProviderError(f"the model API {status}{kind}: {said}{hint}", failure=failed)
