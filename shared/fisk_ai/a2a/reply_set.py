@@ -1,0 +1,193 @@
+"""The numbered answers to one task: an ack, then events and questions, then one terminal.
+
+A number is used up only by a message that went out, so a reader sees a gap exactly where a
+message was lost on the way. Rules: ``docs/reference/a2a.md``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+
+from msgspec import structs
+
+from fisk_ai.a2a import codec
+from fisk_ai.a2a.blocks import TRIM_NOTE, trimmed
+from fisk_ai.a2a.messages import (
+    FINAL_HEADER,
+    Ack,
+    AnyMessage,
+    AnyQuestion,
+    AnyRequest,
+    ErrorTerminal,
+    EventBlock,
+    EventMessage,
+    Result,
+    StatusBlockEvent,
+    Terminal,
+    protocol_of,
+    reply_header,
+)
+from fisk_ai.errors import FiskError, MessageTooLargeError
+from fisk_ai.text.sanitise import clean_surrogates
+from fisk_ai.text.trim import utf8_prefix
+
+_log = logging.getLogger("fisk_ai.a2a")
+
+KEEPALIVE_S = 15.0
+"""Silence after which a task says that it is running."""
+
+_ANSWER_SIZES = (524_288, 262_144, 131_072, 65_536)
+"""Bytes tried for an answer that does not fit: escapes can blow a byte up to six."""
+
+Publish = Callable[[bytes, Mapping[str, str]], Awaitable[None]]
+
+
+class ReplySet:
+    """Answers ``request`` as ``identity``; ``publish`` sends one body with its headers.
+
+    One writer at a time is the rule, and the keepalive keeps it too: sends never overlap.
+    """
+
+    def __init__(
+        self,
+        publish: Publish,
+        request: AnyRequest,
+        identity: str,
+        *,
+        stream: bool,
+        deltas: bool = False,
+        keepalive_s: float = KEEPALIVE_S,
+    ) -> None:
+        self.request = request
+        self.identity = identity
+        self.stream = stream
+        self.deltas = stream and deltas
+        self._publish = publish
+        self._keepalive_s = keepalive_s
+        self._sequence = 0
+        self._sent_at = 0.0
+        self._sending = asyncio.Lock()
+        self._ended = False
+        self._keepalive: asyncio.Task[None] | None = None
+
+    async def ack(
+        self,
+        accepted: bool,  # noqa: FBT001 - the word of the protocol
+        reason: str = "",
+        conversation_token: str = "",
+        max_tokens: int = 0,
+    ) -> None:
+        """Send the first message, and from then on keep an accepted set from falling silent.
+
+        Raises:
+            BusError, ProtocolError: it did not go out; nothing else may follow.
+        """
+        message = Ack(
+            **reply_header(self.request, self.identity),
+            accepted=accepted,
+            reason=trimmed(reason)[0],
+            conversation_token=conversation_token,
+            max_tokens=max_tokens,
+        )
+        async with self._sending:
+            await self._send(message)
+        if accepted and self.stream:
+            self._keepalive = asyncio.create_task(self._keep_alive(), name="keep a set alive")
+
+    async def event(self, block: EventBlock) -> None:
+        """Send an event, if the caller asked for any.
+
+        One that cannot be sent is dropped with a log line and its number is used again: an event
+        is never a reason to fail a run.
+        """
+        if not self.stream:
+            return
+        async with self._sending:
+            await self._try_event(block)
+
+    async def question(self, question: AnyQuestion) -> None:
+        """Send a question, whatever the caller said about events.
+
+        Raises:
+            BusError, ProtocolError: it did not go out; nobody will answer it.
+        """
+        async with self._sending:
+            if self._ended:
+                raise FiskError("the reply set is over, so nobody could be asked")
+            await self._send(question)
+
+    async def finish(self, terminal: Terminal) -> bool:
+        """Send the terminal, cut to fit, and end the set; ``False`` when it was over already.
+
+        Raises:
+            BusError, ProtocolError: the terminal did not go out; the set is over all the same.
+        """
+        if self._ended:
+            return False
+        self._ended = True
+        async with self._sending:
+            self._stop()
+            await self._send(_fitting(terminal), {FINAL_HEADER: "true"})
+        return True
+
+    def abandon(self) -> None:
+        """End the set without a terminal: its ack did not go out."""
+        self._ended = True
+        self._stop()
+
+    def _stop(self) -> None:
+        if self._keepalive is not None:
+            self._keepalive.cancel()
+
+    async def _keep_alive(self) -> None:
+        loop = asyncio.get_running_loop()
+        while True:
+            await asyncio.sleep(self._sent_at + self._keepalive_s - loop.time())
+            async with self._sending:
+                if loop.time() - self._sent_at < self._keepalive_s:
+                    continue
+                if not await self._try_event(StatusBlockEvent(phase="running")):
+                    return
+
+    async def _try_event(self, block: EventBlock) -> bool:
+        if self._ended:
+            return False
+        message = EventMessage(**reply_header(self.request, self.identity), block=block)
+        try:
+            await self._send(message)
+        except FiskError as exc:
+            _log.warning("dropped %s: %s", protocol_of(message), exc)
+            return False
+        return True
+
+    async def _send(self, message: AnyMessage, headers: Mapping[str, str] | None = None) -> None:
+        numbered = structs.replace(message, sequence=self._sequence + 1)
+        await self._publish(codec.encode(numbered), headers or {})
+        self._sequence += 1
+        self._sent_at = asyncio.get_running_loop().time()
+
+
+def _fitting(terminal: Terminal) -> Terminal:
+    if isinstance(terminal, ErrorTerminal):
+        return structs.replace(terminal, error=trimmed(terminal.error)[0])
+    whole = structs.replace(terminal, text=clean_surrogates(terminal.text))
+    if _fits(whole):
+        return whole
+    _log.warning("the answer of %s does not fit one message and was cut", terminal.request)
+    cut = (_cut(whole, size) for size in _ANSWER_SIZES)
+    return next(candidate for candidate in cut if _fits(candidate))
+
+
+def _cut(terminal: Result, size_bytes: int) -> Result:
+    return structs.replace(terminal, text=utf8_prefix(terminal.text, size_bytes) + TRIM_NOTE)
+
+
+def _fits(terminal: Result) -> bool:
+    # The number and the header's ids are of a few dozen bytes: room for the largest is kept.
+    try:
+        codec.encode(structs.replace(terminal, sequence=2**63))
+    except MessageTooLargeError:
+        return False
+    return True
