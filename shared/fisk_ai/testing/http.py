@@ -90,7 +90,7 @@ class HttpServer:
         """Prepare; ``start`` opens the port."""
         self._handler = handler
         self._server: asyncio.Server | None = None
-        self._writers: set[asyncio.StreamWriter] = set()
+        self._connections: dict[asyncio.StreamWriter, asyncio.Task[object] | None] = {}
         self.url = ""
 
     async def start(self) -> None:
@@ -106,19 +106,21 @@ class HttpServer:
         if self._server is None:
             return
         self._server.close()
-        for writer in self._writers:
+        for writer in self._connections:
             writer.transport.abort()
+        tasks = [task for task in self._connections.values() if task is not None]
+        await asyncio.gather(*tasks, return_exceptions=True)
         await self._server.wait_closed()
         self._server = None
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        self._writers.add(writer)
+        self._connections[writer] = asyncio.current_task()
         gone = (ConnectionError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, ValueError)
         try:
             with suppress(*gone):
                 await self._serve_connection(reader, writer)
         finally:
-            self._writers.discard(writer)
+            del self._connections[writer]
             writer.transport.abort()
 
     async def _serve_connection(
