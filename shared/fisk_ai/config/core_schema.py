@@ -1,9 +1,9 @@
-"""What a scalar means: the core schema of YAML 1.2, in which ``no``, ``on`` and ``off`` are words."""
+"""What a scalar means: YAML 1.2's core schema, in which ``no``, ``on`` and ``off`` are words."""
 
 from __future__ import annotations
 
 import re
-from typing import ClassVar, Final
+from typing import Final
 
 import yaml
 
@@ -36,7 +36,8 @@ Scalar = str | int | float | bool | None
 class CoreLoader(yaml.CSafeLoader):
     """The C loader, resolving plain scalars by the core schema in place of YAML 1.1's rules."""
 
-    yaml_implicit_resolvers: ClassVar[dict[object, object]] = {None: [*_RESOLVERS.items()]}
+
+CoreLoader.yaml_implicit_resolvers = {None: [*_RESOLVERS.items()]}
 
 
 def scalar(tag: str, text: str) -> Scalar:
@@ -63,6 +64,4 @@ def _convert(tag: str, text: str) -> Scalar:
         return text.lower() == "true"
     if tag == _FLOAT:
         return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
-    if text.startswith("0x"):
-        return int(text, 16)
-    return int(text[2:], 8) if text.startswith("0o") else int(text)
+    return int(text, 0) if text.startswith(("0x", "0o")) else int(text)

@@ -33,6 +33,7 @@ Position = tuple[int, int]
 """Line and column, both from one."""
 
 _START: Final = (1, 1)
+_TOO_LARGE: Final = "the file is over 1 MiB: is it an agent's configuration?"
 _SURROGATES: Final = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 )
@@ -66,6 +67,22 @@ def key_name(path: KeyPath) -> str:
     return "".join(parts).removeprefix(".")
 
 
+def decode(raw: bytes, source: Path) -> str:
+    """Return the text of a file's bytes.
+
+    Raises:
+        ConfigError: they are too many, or no UTF-8.
+    """
+    if len(raw) > BYTES_LIMIT:
+        raise refusal(source, _START, _TOO_LARGE)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as exc:
+        line = raw.count(b"\n", 0, exc.start) + 1
+        column = exc.start - raw.rfind(b"\n", 0, exc.start)
+        raise refusal(source, (line, column), "the file is not UTF-8 text") from exc
+
+
 def read(text: str, source: Path) -> Document:
     """Return the one mapping that ``text`` holds.
 
@@ -73,7 +90,7 @@ def read(text: str, source: Path) -> Document:
         ConfigError: it is too large, is no YAML, or is not a single mapping of text keys.
     """
     if len(text) > BYTES_LIMIT:
-        raise refusal(source, _START, "the file is over 1 MiB, which no agent needs")
+        raise refusal(source, _START, _TOO_LARGE)
     node = _compose(text, source)
     if node is None:
         raise refusal(source, _START, "the file is empty: write at least llm.model")
@@ -89,14 +106,19 @@ def _compose(text: str, source: Path) -> yaml.Node | None:
     except yaml.MarkedYAMLError as exc:
         mark = exc.problem_mark or exc.context_mark
         position = (mark.line + 1, mark.column + 1) if mark else _START
-        raise refusal(source, position, str(exc.problem or exc.context)) from exc
+        raise refusal(source, position, _yaml_reason(exc)) from exc
     except yaml.reader.ReaderError as exc:
         raise refusal(source, _START, f"{exc.reason}: is this a text file?") from exc
     except UnicodeEncodeError as exc:
-        raise refusal(source, _START, "the file is not valid UTF-8 text") from exc
+        raise refusal(source, _START, "the file is not UTF-8 text") from exc
     if isinstance(node, yaml.ScalarNode) and node.value == "":
         return None
     return cast("yaml.Node | None", node)
+
+
+def _yaml_reason(error: yaml.MarkedYAMLError) -> str:
+    problem = (error.problem or "").removeprefix("but ")
+    return f"{problem} ({error.context})" if error.context else problem
 
 
 def _pair_surrogates(text: str) -> str:

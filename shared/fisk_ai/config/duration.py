@@ -12,15 +12,15 @@ from typing import Final
 from fisk_ai.errors import ConfigError
 
 TEXT_LIMIT: Final = 128
-"""Code points of one duration: a sum of every unit fits many times, a megabyte of digits does not."""
+"""Code points of one duration: a sum of every unit fits, a megabyte of digits does not."""
 
 _NS_PER_S: Final = 1_000_000_000
 _NS_PER_H: Final = 3600 * _NS_PER_S
 _SHORT_NS: Final = {
     "ns": 1,
     "us": 1_000,
-    "µs": 1_000,
-    "μs": 1_000,  # noqa: RUF001 - the Greek letter, which many keyboards give
+    "\u00b5s": 1_000,
+    "\u03bcs": 1_000,
     "ms": 1_000_000,
     "s": _NS_PER_S,
     "m": 60 * _NS_PER_S,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from pydantic import Field
+
 from fisk_ai.config.block import Block, Text, ToolFilter, Whole, seconds
 
 DEFAULT_REQUEST_TIMEOUT_S: Final = 120.0
@@ -54,7 +56,7 @@ class Mcp(Block):
     confirm_over_mcp: Text = "always"
     max_concurrent_tools: Whole = 0
     tool_timeout: Text = ""
-    builtins: list[Text] = []
+    builtins: list[Text] = Field(default_factory=list)
 
 
 class Jobs(Block):
@@ -86,7 +88,7 @@ class Web(Block):
 
     listen: Text = "127.0.0.1:8080"
     base_path: Text = "/fisk/v1"
-    origins: list[Text] = []
+    origins: list[Text] = Field(default_factory=list)
 
 
 class ServedTools(Block):

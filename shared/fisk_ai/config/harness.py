@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from pydantic import Field
+
 from fisk_ai.config.block import Block, Text, Whole, seconds
 
 DEFAULT_TOOL_TIMEOUT_S: Final = 300.0
@@ -23,7 +25,7 @@ class BuiltinTool(Block):
 
     name: Text = ""
     confirm: bool = False
-    options: dict[str, object] = {}
+    options: dict[str, object] = Field(default_factory=dict)
 
 
 class Memory(Block):
@@ -33,7 +35,7 @@ class Memory(Block):
     backend: Text = "file"
     no_index: bool = False
     read_only: bool = False
-    options: dict[str, object] = {}
+    options: dict[str, object] = Field(default_factory=dict)
 
 
 class Citation(Block):
@@ -64,13 +66,13 @@ class Knowledge(Block):
     """Documents the agent may search."""
 
     enabled: bool = False
-    paths: list[Text] = []
+    paths: list[Text] = Field(default_factory=list)
     directory: Text = ""
     top_k: Whole = 5
     max_injected_tokens: Whole = 6000
     expand_to_section: bool = False
     read_tool: bool = False
-    citations: list[Citation] = []
+    citations: list[Citation] = Field(default_factory=list[Citation])
     embeddings: Embeddings | None = None
 
 
@@ -78,7 +80,7 @@ class Sessions(Block):
     """Where conversations are journaled; ``options`` belong to the backend."""
 
     backend: Text = DEFAULT_SESSION_BACKEND
-    options: dict[str, object] = {}
+    options: dict[str, object] = Field(default_factory=dict)
 
     @property
     def declared(self) -> bool:
@@ -96,11 +98,11 @@ class Harness(Block):
     """The loop's own settings; durations are read through their ``_s`` twins."""
 
     human_in_the_loop: HumanInTheLoop = HumanInTheLoop()
-    confirm_tags: list[Text] = []
+    confirm_tags: list[Text] = Field(default_factory=list)
     tool_timeout: Text = ""
     no_tui: bool = False
     no_bell: bool = False
-    tools: list[BuiltinTool] = []
+    tools: list[BuiltinTool] = Field(default_factory=list[BuiltinTool])
     memory: Memory = Memory()
     knowledge: Knowledge = Knowledge()
     sessions: Sessions = Sessions()

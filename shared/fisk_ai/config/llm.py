@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
+from pydantic import Field
+
 from fisk_ai.config.block import Block, Text, Whole, seconds
 
 DEFAULT_PROVIDER: Final = "anthropic"
@@ -45,7 +47,7 @@ class Llm(Block):
     reasoning_effort: Text = ""
     no_prompt_cache: bool = False
     no_tool_search: bool = False
-    options: dict[str, object] = {}
+    options: dict[str, object] = Field(default_factory=dict)
 
     @property
     def thinking_enabled(self) -> bool | None:

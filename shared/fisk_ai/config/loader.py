@@ -25,17 +25,7 @@ def load(path: Path, mode: Mode) -> Config:
     except (OSError, ValueError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
         raise ConfigError(f"reading config {quote(str(path))}: {reason}") from exc
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError as exc:
-        if len(raw) > document.BYTES_LIMIT:
-            text = raw.decode("latin-1")
-        else:
-            line = raw.count(b"\n", 0, exc.start) + 1
-            column = exc.start - raw.rfind(b"\n", 0, exc.start)
-            reason = "the file is not UTF-8 text"
-            raise document.refusal(path, (line, column), reason) from exc
-    return loads(text, mode, source=path)
+    return loads(document.decode(raw, path), mode, source=path)
 
 
 def loads(text: str, mode: Mode, *, source: Path) -> Config:

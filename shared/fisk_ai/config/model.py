@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
 
-from pydantic import PrivateAttr
+from pydantic import Field, PrivateAttr
 
 from fisk_ai.config.block import Block, Text, ToolFilter
 from fisk_ai.config.expose import A2A, Expose, ExposeAgent, Prompts
 from fisk_ai.config.harness import Harness
 from fisk_ai.config.llm import Llm
 from fisk_ai.config.telemetry import Telemetry
+
+
+@dataclass(frozen=True, slots=True)
+class _Origin:
+    """Where a configuration came from, and the identity it was given for want of one."""
+
+    source: Path
+    directory: Path
+    derived_identity: str = ""
+
+    @classmethod
+    def of(cls, source: Path, *, derived_identity: str = "") -> _Origin:
+        return cls(source, source.absolute().parent, derived_identity)
 
 
 class RemoteAgent(Block):
@@ -36,10 +50,10 @@ class McpClient(Block):
     name: Text = ""
     alias: Text = ""
     command: Text = ""
-    args: list[Text] = []
+    args: list[Text] = Field(default_factory=list)
     url: Text = ""
-    env: dict[str, Text] = {}
-    headers: dict[str, Text] = {}
+    env: dict[str, Text] = Field(default_factory=dict)
+    headers: dict[str, Text] = Field(default_factory=dict)
     include: ToolFilter = ToolFilter()
     exclude: ToolFilter = ToolFilter()
     timeout: Text = ""
@@ -53,43 +67,41 @@ class Config(Block):
     description: Text = ""
     icon: Text = ""
     icon_url: Text = ""
-    prompts: list[Text] = []
+    prompts: list[Text] = Field(default_factory=list)
     application_path: Text = ""
     root_directory: Text = ""
     nats_context: Text = ""
     system_prompt: Text = ""
     include: ToolFilter = ToolFilter()
     exclude: ToolFilter = ToolFilter()
-    global_flags: list[Text] = []
-    remote_agents: list[RemoteAgent] = []
-    remote_tools: list[RemoteToolHost] = []
-    mcp_clients: list[McpClient] = []
+    global_flags: list[Text] = Field(default_factory=list)
+    remote_agents: list[RemoteAgent] = Field(default_factory=list[RemoteAgent])
+    remote_tools: list[RemoteToolHost] = Field(default_factory=list[RemoteToolHost])
+    mcp_clients: list[McpClient] = Field(default_factory=list[McpClient])
     expose: Expose = Expose()
     harness: Harness = Harness()
     telemetry: Telemetry = Telemetry()
     llm: Llm = Llm()
 
-    _source: Path = PrivateAttr(default=Path("agent.yaml"))
-    _directory: Path = PrivateAttr(default_factory=Path.cwd)
-    _derived_identity: str = PrivateAttr(default="")
+    _origin: _Origin = PrivateAttr(default_factory=lambda: _Origin.of(Path("agent.yaml")))
 
     @property
     def source(self) -> Path:
         """The file this was read from, as it was named."""
-        return self._source
+        return self._origin.source
 
     @property
     def directory(self) -> Path:
         """The absolute folder of the file, which relative paths of the file start from."""
-        return self._directory
+        return self._origin.directory
 
     @property
     def named_identity(self) -> bool:
         """Whether a person chose the identity; a derived one may be shared by unrelated agents."""
-        return bool(self.identity) and self.identity != self._derived_identity
+        return bool(self.identity) and self.identity != self._origin.derived_identity
 
     def with_script(self, path: Path) -> Self:
-        """Return a copy whose model is the script at ``path``, which needs neither key nor network."""
+        """Return a copy whose model is the script at ``path``: no key, no network."""
         options: dict[str, object] = {"script": str(path.absolute())}
         llm = self.llm.model_copy(update={"provider": "scripted", "options": options})
         return self.model_copy(update={"llm": llm})
@@ -100,24 +112,20 @@ class Config(Block):
         The identity is kept and counts as chosen: a private broker has nobody to confuse it with.
         """
         agent = ExposeAgent(a2a=A2A(prompts=Prompts(workers=1, elicit=True)))
-        copy = self.model_copy(update={"expose": Expose(agent=agent)})
-        copy._derived_identity = ""
-        return copy
+        origin = replace(self._origin, derived_identity="")
+        return self._copy(origin, {"expose": Expose(agent=agent)})
 
     def read_from(self, source: Path) -> Self:
         """Return a copy that knows its file."""
-        copy = self.model_copy()
-        copy._source = source
-        copy._directory = source.absolute().parent
-        return copy
+        origin = _Origin.of(source, derived_identity=self._origin.derived_identity)
+        return self._copy(origin, {})
 
-    def with_derived_identity(self, identity: str) -> Self:
-        """Return a copy named ``identity`` and aware that nobody chose that name."""
-        copy = self.model_copy(update={"identity": identity})
-        copy._derived_identity = identity
-        return copy
+    def derived_as(self, identity: str) -> Self:
+        """Return a copy named ``identity`` that knows that nobody chose this name."""
+        origin = replace(self._origin, derived_identity=identity)
+        return self._copy(origin, {"identity": identity})
 
-    @property
-    def identity_is_open(self) -> bool:
-        """Whether the identity may be derived (again): absent, or what was derived last time."""
-        return not self.named_identity
+    def _copy(self, origin: _Origin, update: dict[str, object]) -> Self:
+        copy = self.model_copy(update=update)
+        copy._origin = origin  # noqa: SLF001 - our own copy, which nobody else has seen
+        return copy

@@ -12,7 +12,7 @@ from typing import Final
 
 from fisk_ai.config.duration import parse_duration
 from fisk_ai.config.expose import A2A, Expose, Prompts
-from fisk_ai.config.harness import Harness, Knowledge
+from fisk_ai.config.harness import Harness, Knowledge, Sessions
 from fisk_ai.config.llm import (
     DEFAULT_MAX_ITERATIONS,
     DEFAULT_MAX_TOKENS,
@@ -52,7 +52,7 @@ def _derive_identity(config: Config) -> Config:
     if config.named_identity:
         return config
     base = config.application_path.rstrip("/").rpartition("/")[2]
-    return config.with_derived_identity(base or DEFAULT_IDENTITY)
+    return config.derived_as(base or DEFAULT_IDENTITY)
 
 
 def _normalise(config: Config) -> Config:
@@ -78,7 +78,10 @@ def _word(text: str, default: str = "") -> str:
 def _normalise_harness(harness: Harness) -> Harness:
     pii = harness.pii.model_copy(update={"mode": _word(harness.pii.mode)})
     tags = _unique(harness.confirm_tags)
-    return harness.model_copy(update={"confirm_tags": tags, "pii": pii})
+    sessions = harness.sessions
+    if not sessions.backend:
+        sessions = Sessions(options=sessions.options)
+    return harness.model_copy(update={"confirm_tags": tags, "pii": pii, "sessions": sessions})
 
 
 def _normalise_llm(llm: Llm) -> Llm:

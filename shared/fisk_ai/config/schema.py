@@ -18,6 +18,18 @@ from fisk_ai.errors import ConfigError
 _NEAR: Final = 0.7
 """Share of letters two keys must have in common before one is suggested for the other."""
 
+_RENAMED: Final[dict[KeyPath, str]] = {
+    ("mcp_servers",): "mcp_clients",
+    ("expose", "agent", "agent_to_agent"): "expose.agent.a2a.serve_tools",
+}
+"""Names that files of earlier implementations still have."""
+
+_NAMES: Final = (
+    (str, "text"),
+    (bool, "true or false"),
+    ((int, float), "a number"),
+    (list, "a list"),
+)
 _EXPECTED: Final = {
     "string_type": "text",
     "int_type": "a whole number",
@@ -86,8 +98,7 @@ def _kind_of(value: object) -> str:
     """Name the type alone: the value may be a credential in the wrong place."""
     if value is None:
         return "nothing"
-    names = {str: "text", bool: "true or false", int: "a number", float: "a number", list: "a list"}
-    return names.get(type(value), "a mapping")
+    return next((name for kind, name in _NAMES if isinstance(value, kind)), "a mapping")
 
 
 def _unknown(path: KeyPath) -> str:
@@ -98,6 +109,8 @@ def _unknown(path: KeyPath) -> str:
 
 def _nearest(path: KeyPath) -> str:
     """Return the key meant: a sibling spelled alike, else the same word in another block."""
+    if path in _RENAMED:
+        return _RENAMED[path]
     block = ".".join(part for part in path[:-1] if isinstance(part, str))
     written = str(path[-1])[:64]
     siblings = {_child(key, block): key for key in _every_key() if _child(key, block)}

@@ -29,50 +29,57 @@ class Standing(StrEnum):
 class Unbuilt:
     """A key that cannot be granted yet; it covers every key below it.
 
-    ``is_set`` tells whether a configuration asks for it; ``remedy`` says what to do instead.
+    ``is_set`` tells whether a configuration asks for it; ``remedy`` says what to do instead;
+    ``value`` is the one word that is not built, where the key's other words are.
     """
 
     key: str
     is_set: Callable[[Config], object]
     remedy: str = "remove it"
+    value: str = ""
 
 
-CONSUMED: Final = (
-    "identity",
-    "display_name",
-    "description",
-    "icon",
-    "icon_url",
-    "prompts",
-    "application_path",
-    "root_directory",
-    "system_prompt",
-    "include.tools",
-    "include.tags",
-    "exclude.tools",
-    "exclude.tags",
-    "global_flags",
-    "harness.confirm_tags",
-    "harness.tool_timeout",
-    "harness.sessions.backend",
-    "harness.sessions.options",
-    "llm.model",
-    "llm.provider",
-    "llm.budget.max_tokens",
-    "llm.budget.max_output_tokens",
-    "llm.budget.max_iterations",
-    "llm.budget.call_timeout",
-    "llm.thinking.enabled",
-    "llm.reasoning_effort",
-    "llm.no_prompt_cache",
-    "llm.no_tool_search",
-    "llm.options",
-    "expose.agent.a2a.prompts.workers",
-    "expose.agent.a2a.prompts.elicit",
-    "expose.agent.a2a.prompts.elicit_max",
-    "expose.agent.a2a.request_timeout",
-)
-"""Keys that change what this release does."""
+CONSUMED: Final[dict[str, str]] = {
+    **{
+        key: key
+        for key in (
+            "identity",
+            "display_name",
+            "description",
+            "icon",
+            "icon_url",
+            "prompts",
+            "application_path",
+            "root_directory",
+            "system_prompt",
+            "include.tools",
+            "include.tags",
+            "exclude.tools",
+            "exclude.tags",
+            "global_flags",
+            "harness.confirm_tags",
+            "harness.sessions.backend",
+            "harness.sessions.options",
+            "llm.model",
+            "llm.provider",
+            "llm.budget.max_tokens",
+            "llm.budget.max_iterations",
+            "llm.reasoning_effort",
+            "llm.no_prompt_cache",
+            "llm.no_tool_search",
+            "llm.options",
+            "expose.agent.a2a.prompts.workers",
+            "expose.agent.a2a.prompts.elicit",
+        )
+    },
+    "harness.tool_timeout": "harness.tool_timeout_s",
+    "llm.budget.max_output_tokens": "llm.output_cap",
+    "llm.budget.call_timeout": "llm.budget.call_timeout_s",
+    "llm.thinking.enabled": "llm.thinking_enabled",
+    "expose.agent.a2a.prompts.elicit_max": "expose.agent.a2a.prompts.elicit_max_s",
+    "expose.agent.a2a.request_timeout": "expose.agent.a2a.request_timeout_s",
+}
+"""Keys that change what this release does, each with the accessor that is read for it."""
 
 HOLDS: Final = ("nats_context", "harness.no_tui", "harness.no_bell")
 """Keys whose wish is true whatever they say.
@@ -86,6 +93,7 @@ RESERVED: Final = ("remote_agents",)
 
 _REMOVE_ENTRIES: Final = "remove its entries"
 _REMOVE_BLOCK: Final = "remove the block"
+_SWITCH_OFF: Final = "remove the block or set enabled: false"
 
 UNBUILT: Final = (
     Unbuilt("remote_tools", lambda c: c.remote_tools, _REMOVE_ENTRIES),
@@ -112,14 +120,33 @@ UNBUILT: Final = (
     Unbuilt(
         "expose.agent.a2a.prompts.approve",
         lambda c: (a := c.expose.agent.a2a) and a.prompts and a.prompts.approve != "caller",
-        'remove it or set it to "caller"',
+        'set it to "caller"',
+        value="operator",
     ),
     Unbuilt(
         "expose.agent.a2a.prompts.approvals",
         lambda c: (a := c.expose.agent.a2a) and a.prompts and a.prompts.approvals != "deny",
-        'remove it or set it to "deny"',
+        'set it to "deny"',
+        value="park",
     ),
-    Unbuilt("harness.human_in_the_loop", lambda c: c.harness.human_in_the_loop.enabled),
+    Unbuilt(
+        "harness.human_in_the_loop", lambda c: c.harness.human_in_the_loop.enabled, _SWITCH_OFF
+    ),
+    Unbuilt("harness.tools", lambda c: c.harness.tools, _REMOVE_ENTRIES),
+    Unbuilt("harness.memory", lambda c: c.harness.memory.enabled, _SWITCH_OFF),
+    Unbuilt("harness.knowledge", lambda c: c.harness.knowledge.enabled, _SWITCH_OFF),
+    Unbuilt(
+        "harness.sessions.backend",
+        lambda c: c.harness.sessions.backend == "jetstream",
+        'set it to "file"',
+        value="jetstream",
+    ),
+    Unbuilt(
+        "harness.pii.mode",
+        lambda c: c.harness.pii.mode not in ("", "off"),
+        "remove it or set it to off, and know that personal data reaches the model as it is",
+    ),
+    Unbuilt("telemetry", lambda c: c.telemetry.enabled, _SWITCH_OFF),
 )
 
 
@@ -131,4 +158,5 @@ def refuse_unbuilt(config: Config) -> None:
     """
     for entry in UNBUILT:
         if entry.is_set(config):
-            raise ConfigError(f"{entry.key} is not built yet: {entry.remedy}", key=entry.key)
+            what = f'{entry.key} "{entry.value}"' if entry.value else entry.key
+            raise ConfigError(f"{what} is not built yet: {entry.remedy}", key=entry.key)

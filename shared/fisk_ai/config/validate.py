@@ -57,6 +57,12 @@ def _check_always(config: Config) -> None:
 
 
 def _check_serve(config: Config) -> None:
+    if config.nats_context:
+        raise ConfigError(
+            f"nats_context {quote(config.nats_context)} is not built yet for a served agent: remove"
+            " it and name the broker in FISK_AI_NATS_URL",
+            key="nats_context",
+        )
     a2a = config.expose.agent.a2a
     if a2a is None:
         return
