@@ -6,6 +6,8 @@ tolerance: what was encoded is read back before it counts. Rules: ``docs/referen
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fisk_ai.errors import CorruptError, StoreError
 from fisk_ai.sessions import shapes
 from fisk_ai.sessions.records import MemoryRevisions, Meta, Payload, Record
@@ -81,13 +83,8 @@ def decode(line: bytes) -> Record:
 
 
 def _envelope(record: Record, key: str, payload: Payload) -> dict[str, object]:
-    envelope: dict[str, object] = {"seq": record.seq, "protocol": record.protocol}
-    if record.optional:
-        envelope["optional"] = True
-    if record.time:
-        envelope["time"] = record.time
-    envelope[key] = shapes.write_members(shapes.SHAPES[key], payload)
-    return envelope
+    envelope = shapes.write_keys(shapes.ENVELOPE, record)
+    return envelope | {key: shapes.write_keys(shapes.SHAPES[key].keys, payload)}
 
 
 def _broken_rule(record: Record) -> str:
@@ -110,17 +107,10 @@ def _broken_revision(payload: MemoryRevisions) -> str:
 
 
 def _read(members: dict[str, RawJSON]) -> Record:
-    protocol = shapes.read_text(members.get("protocol", shapes.NULL))
-    raw_time = members.get("time", shapes.NULL)
-    payload, fault = _read_payload(protocol, members)
-    return Record(
-        seq=shapes.read_integer(members.get("seq", shapes.NULL), shapes.UINT64),
-        protocol=protocol,
-        optional=shapes.read_flag(members.get("optional", shapes.NULL)),
-        time="" if raw_time == shapes.NULL else shapes.read_time(raw_time),
-        payload=payload,
-        fault=fault,
-    )
+    values, _ = shapes.read_keys(shapes.ENVELOPE, members)
+    envelope = Record(**values, payload=None)  # pyright: ignore[reportArgumentType] - types come from the table
+    payload, fault = _read_payload(envelope.protocol, members)
+    return replace(envelope, payload=payload, fault=fault)
 
 
 def _read_payload(protocol: str, members: dict[str, RawJSON]) -> tuple[Payload | None, str]:

@@ -81,25 +81,24 @@ class Shape:
     optional: bool = False
 
 
-def read_members(shape: Shape, raw: RawJSON) -> tuple[dict[str, object], str]:
-    """Read the values of one object and name the first required key that is missing.
+def read_keys(keys: tuple[Key, ...], found: Mapping[str, RawJSON]) -> tuple[dict[str, object], str]:
+    """Read the values of ``keys`` and name the first required one that is missing.
 
     Raises:
         ValueError: a value of the wrong type; the text names its key.
     """
-    found = rawjson.members(raw)
     values: dict[str, object] = {}
     fault = ""
-    for key in shape.keys:
+    for key in keys:
         values[key.name] = _read(key, found.get(key.name, NULL))
         fault = fault or _fault_of(key, found.get(key.name), values[key.name])
     return values, fault
 
 
-def write_members(shape: Shape, holder: object) -> dict[str, object]:
-    """Return the object's members as plain data in the order of the bytes."""
+def write_keys(keys: tuple[Key, ...], holder: object) -> dict[str, object]:
+    """Return the members of ``holder`` as plain data in the order of the bytes."""
     members: dict[str, object] = {}
-    for key in shape.keys:
+    for key in keys:
         value = cast("object", getattr(holder, key.name))
         if key.required or key.kept or value != key.kind.empty:
             members[key.name] = key.kind.write(value)
@@ -134,9 +133,7 @@ def read_flag(raw: RawJSON) -> bool:
 
 
 def read_time(raw: RawJSON) -> str:
-    """Read a time and keep its spelling; ``null`` is the time that was never set."""
-    if raw == NULL:
-        return clock.UNSET
+    """Read a time and keep its spelling."""
     text = read_text(raw)
     clock.rfc3339_ns(text)
     return text
@@ -163,13 +160,17 @@ def _read_int64(raw: RawJSON) -> int:
     return read_integer(raw, INT64)
 
 
+def _read_uint64(raw: RawJSON) -> int:
+    return read_integer(raw, UINT64)
+
+
 def _read_kind(raw: RawJSON) -> str:
     kind = read_text(raw)
     return kind if kind in _KINDS or not kind else "unknown"
 
 
 def _read_revisions(raw: RawJSON) -> dict[str, int]:
-    return {key: read_integer(value, UINT64) for key, value in rawjson.members(raw).items()}
+    return {key: _read_uint64(value) for key, value in rawjson.members(raw).items()}
 
 
 def _sorted(value: Mapping[str, object]) -> dict[str, object]:
@@ -182,11 +183,11 @@ def _read_summary(raw: RawJSON) -> Mapping[str, object] | None:
 
 
 def _read_fingerprint(raw: RawJSON) -> Fingerprint:
-    return Fingerprint(**read_members(_FINGERPRINT, raw)[0])  # pyright: ignore[reportArgumentType] - types come from the table
+    return Fingerprint(**read_keys(_FINGERPRINT, rawjson.members(raw))[0])  # pyright: ignore[reportArgumentType] - types come from the table
 
 
 def _write_fingerprint(value: Fingerprint) -> dict[str, object]:
-    return write_members(_FINGERPRINT, value)
+    return write_keys(_FINGERPRINT, value)
 
 
 _TEXT = Kind(read_text, "")
@@ -199,18 +200,15 @@ _KIND = Kind(_read_kind, "")
 _REVISIONS = Kind(_read_revisions, {}, _sorted)
 _SUMMARY = Kind(_read_summary, None, dict)
 
-_FINGERPRINT = Shape(
-    Fingerprint,
-    (
-        Key("provider", _TEXT, kept=True),
-        Key("model", _TEXT, kept=True),
-        Key("system_hash", _TEXT, kept=True),
-        Key("tools_hash", _TEXT, kept=True),
-        Key("thinking_mode", _TEXT, kept=True),
-        Key("reasoning_effort", _TEXT),
-        Key("max_tokens", _INT, kept=True),
-        Key("max_iterations", _INT, kept=True),
-    ),
+_FINGERPRINT = (
+    Key("provider", _TEXT, kept=True),
+    Key("model", _TEXT, kept=True),
+    Key("system_hash", _TEXT, kept=True),
+    Key("tools_hash", _TEXT, kept=True),
+    Key("thinking_mode", _TEXT, kept=True),
+    Key("reasoning_effort", _TEXT),
+    Key("max_tokens", _INT, kept=True),
+    Key("max_iterations", _INT, kept=True),
 )
 _PRINT = Kind(
     _read_fingerprint,
@@ -225,6 +223,14 @@ _PRINT = Kind(
     ),
     _write_fingerprint,
 )
+
+ENVELOPE = (
+    Key("seq", Kind(_read_uint64, 0), required=True),
+    Key("protocol", _TEXT, required=True),
+    Key("optional", _FLAG),
+    Key("time", Kind(read_time, "")),
+)
+"""What stands around every payload."""
 
 SHAPES: Mapping[str, Shape] = {
     "meta": Shape(
@@ -305,7 +311,7 @@ SEGMENT_OF: Mapping[type, str] = {shape.holder: segment for segment, shape in SH
 
 
 def read_payload(segment: str, raw: RawJSON) -> tuple[Payload, str]:
-    """Read one payload and its fault; raises ValueError as :func:`read_members`."""
+    """Read one payload and its fault; raises ValueError as :func:`read_keys`."""
     shape = SHAPES[segment]
-    values, fault = read_members(shape, raw)
+    values, fault = read_keys(shape.keys, rawjson.members(raw))
     return cast("Payload", shape.holder(**values)), fault

@@ -1,0 +1,14 @@
+"""Importing this module registers the backends that come with the program."""
+
+from __future__ import annotations
+
+from fisk_ai.sessions import store
+from fisk_ai.sessions.file import FileStore
+from fisk_ai.sessions.file_directory import directory_of
+
+
+def _file(config: store.StoreConfig) -> store.Store:
+    return FileStore(directory_of(config))
+
+
+store.register("file", _file, needs_nats=False)

@@ -1,0 +1,258 @@
+"""Sessions in files: one per session, for one person on one machine.
+
+The directory belongs to its user alone. Rules: ``docs/reference/sessions.md``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import builtins
+import os
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
+from itertools import islice
+from pathlib import Path
+from typing import TypeVar
+
+from fisk_ai import faults
+from fisk_ai.errors import (
+    CorruptError,
+    EmptyError,
+    ExistsError,
+    InvalidIdError,
+    InvalidLimitError,
+    LockedError,
+    NotFoundError,
+    SetupError,
+    StoreError,
+    VersionError,
+)
+from fisk_ai.faults import Point
+from fisk_ai.sessions import lines, listing, locking
+from fisk_ai.sessions.file_directory import OPTION_KEY
+from fisk_ai.sessions.file_journal import FileJournal, open_journal, sync_directory
+from fisk_ai.sessions.fold import fold
+from fisk_ai.sessions.locking import Lock
+from fisk_ai.sessions.records import FORMAT_VERSION, Meta, Record
+from fisk_ai.sessions.state import RunState
+from fisk_ai.sessions.store import Filter, RunInfo, StoreInfo
+from fisk_ai.sessions.threads import settled
+from fisk_ai.text.ids import valid_session_id
+
+T = TypeVar("T")
+
+DIRECTORY_MODE = 0o700
+
+
+class FileStore:
+    """Keeps sessions as ``<id>.json`` and their locks as ``<id>.lock`` in one directory."""
+
+    def __init__(self, directory: Path) -> None:
+        """Use ``directory`` and make it when it is not there.
+
+        Raises:
+            SetupError: it cannot be made, or not be written.
+        """
+        self._directory = directory
+        try:
+            directory.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+        except OSError as exc:
+            raise _unusable(directory, exc.strerror or str(exc)) from exc
+        if not os.access(directory, os.W_OK | os.X_OK):
+            raise _unusable(directory, "it cannot be written")
+
+    def info(self) -> StoreInfo:
+        """Name the backend; never the path."""
+        return StoreInfo("file")
+
+    async def create(self, run_id: str, meta: Meta) -> FileJournal:
+        """Open a new session; see :class:`fisk_ai.sessions.store.Store`."""
+        path = self._path(run_id)
+        if meta.version not in (0, FORMAT_VERSION):
+            raise VersionError(f"snapshot version {meta.version}, supported {FORMAT_VERSION}")
+        stamped = replace(meta, version=FORMAT_VERSION, run_id=run_id)
+        return await settled(partial(self._create, path, stamped), undo=FileJournal.release)
+
+    async def open(self, run_id: str, *, take_over: bool = False) -> FileJournal:
+        """Open a session for writing; a lock never outlives its holder, so none is taken over."""
+        return await settled(partial(self._open, self._path(run_id)), undo=FileJournal.release)
+
+    async def load(self, run_id: str) -> RunState:
+        """Fold a session without taking it."""
+        path = self._path(run_id)
+        return await self._reading(lambda: fold(_records(path)))
+
+    async def records(self, run_id: str) -> builtins.list[Record]:
+        """Return a session's records without taking it."""
+        path = self._path(run_id)
+        return await self._reading(lambda: list(_records(path)))
+
+    async def list(self, criteria: Filter) -> builtins.list[RunInfo]:
+        """Return all matching sessions, oldest first."""
+        return await self._reading(lambda: list(self._rows(criteria, "")))
+
+    async def list_page(
+        self, criteria: Filter, limit: int, cursor: str
+    ) -> tuple[builtins.list[RunInfo], str]:
+        """Return up to ``limit`` rows behind ``cursor``, and the next cursor."""
+        if limit < 1:
+            raise InvalidLimitError(f"a page of {limit} sessions cannot be asked for")
+        return await self._reading(partial(self._page, criteria, limit, cursor))
+
+    async def describe(self, criteria: Filter, ids: Sequence[str]) -> builtins.list[RunInfo]:
+        """Return rows in the order of ``ids``."""
+        return await self._reading(partial(self._describe, criteria, tuple(ids)))
+
+    async def delete(self, run_id: str) -> None:
+        """Remove a session and its lock file."""
+        await settled(partial(self._delete, self._path(run_id)))
+
+    def _path(self, run_id: str) -> Path:
+        if not valid_session_id(run_id):
+            raise InvalidIdError(
+                f"{run_id[:140]!r} cannot name a session: letters, digits, _ and - alone, "
+                "a letter or digit first, at most 128 characters"
+            )
+        return self._directory / f"{run_id}{listing.SUFFIX}"
+
+    async def _reading(self, work: Callable[[], T]) -> T:
+        with self._translated("read"):
+            return await asyncio.to_thread(work)
+
+    def _create(self, path: Path, meta: Meta) -> FileJournal:
+        with self._translated("written"):
+            lock = locking.acquire(_lock_path(path))
+            if lock is None:
+                raise _exists(path) if path.exists() else _locked(path)
+            with _kept(lock):
+                faults.point(Point.JOURNAL_CREATE_LOCKED)
+                journal = _new_journal(path, lock)
+                journal.begin()
+            try:
+                faults.point(Point.JOURNAL_CREATE_OPENED)
+                journal.write(1, meta)
+            except BaseException:
+                journal.discard()
+                raise
+            return journal
+
+    def _open(self, path: Path) -> FileJournal:
+        with self._translated("opened"):
+            if not path.exists():
+                raise NotFoundError(f"there is no session {path.stem}")
+            lock = locking.acquire(_lock_path(path))
+            if lock is None:
+                raise _locked(path)
+            with _kept(lock):
+                journal = open_journal(path, lock)
+            try:
+                journal.adopt()
+            except BaseException:
+                journal.release()
+                raise
+            return journal
+
+    def _rows(self, criteria: Filter, cursor: str) -> Iterator[RunInfo]:
+        start = listing.place_of(cursor) if cursor else None
+        ordered = listing.places(self._directory, criteria)
+        return listing.rows(
+            self._directory, (place for place in ordered if start is None or place > start)
+        )
+
+    def _page(
+        self, criteria: Filter, limit: int, cursor: str
+    ) -> tuple[builtins.list[RunInfo], str]:
+        found = list(islice(self._rows(criteria, cursor), limit + 1))
+        if len(found) <= limit:
+            return found, ""
+        page = found[:limit]
+        return page, listing.place_of_row(page[-1]).cursor()
+
+    def _describe(self, criteria: Filter, ids: tuple[str, ...]) -> builtins.list[RunInfo]:
+        known = (run_id for run_id in dict.fromkeys(ids) if valid_session_id(run_id))
+        found = (listing.row_of(self._path(run_id)) for run_id in known)
+        return [row for row in found if row and listing.matches(criteria, row.run_id, row.agent)]
+
+    def _delete(self, path: Path) -> None:
+        lock_path = _lock_path(path)
+        if not path.exists() and not lock_path.exists():
+            return
+        with self._translated("deleted"):
+            lock = locking.acquire(lock_path)
+            if lock is None:
+                raise _locked(path)
+            with _kept(lock):
+                path.unlink(missing_ok=True)
+                sync_directory(self._directory)
+            lock.release(remove=True)
+
+    @contextmanager
+    def _translated(self, verb: str) -> Generator[None]:
+        try:
+            yield
+        except OSError as exc:
+            raise StoreError(
+                f"sessions in {self._directory} cannot be {verb}: {exc.strerror or exc}",
+                key=OPTION_KEY,
+            ) from exc
+
+
+def _records(path: Path) -> tuple[Record, ...]:
+    try:
+        data = path.read_bytes()
+    except FileNotFoundError as exc:
+        raise NotFoundError(f"there is no session {path.stem}") from exc
+    records = lines.parse(data, path.name).records
+    if not records:
+        raise EmptyError(f"session {path.stem} has no record; its creation was interrupted")
+    return records
+
+
+def _new_journal(path: Path, lock: Lock) -> FileJournal:
+    """Open a file that holds no record yet, made here or left by a creation that died."""
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL
+    try:
+        return FileJournal(path, lock, os.open(path, flags, locking.FILE_MODE))
+    except FileExistsError:
+        if not _is_unborn(path):
+            raise _exists(path) from None
+    return open_journal(path, lock)
+
+
+def _is_unborn(path: Path) -> bool:
+    try:
+        return not lines.parse(path.read_bytes(), path.name).records
+    except CorruptError:
+        return False
+
+
+@contextmanager
+def _kept(lock: Lock) -> Generator[None]:
+    """Let go of the lock when the work under it fails."""
+    try:
+        yield
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _lock_path(path: Path) -> Path:
+    return path.with_suffix(".lock")
+
+
+def _unusable(directory: Path, reason: str) -> SetupError:
+    return SetupError(
+        f"the session directory {directory} cannot be used: {reason}; "
+        "choose another with harness.sessions.options.directory or --state-dir",
+        key=OPTION_KEY,
+    )
+
+
+def _exists(path: Path) -> ExistsError:
+    return ExistsError(f"session {path.stem} exists already; resume it or choose another id")
+
+
+def _locked(path: Path) -> LockedError:
+    return LockedError(f"session {path.stem} is held by another run; wait for its end")

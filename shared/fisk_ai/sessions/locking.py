@@ -1,0 +1,71 @@
+"""Who may write a session file: whoever holds the lock on the file beside it.
+
+The lock belongs to an open file, not to a process, so a second run of one session inside the same
+process is refused as well. It vanishes with its holder, however that ends. Rules:
+``docs/reference/sessions.md``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+if sys.platform != "win32":
+    import fcntl
+
+FILE_MODE = 0o600
+"""Journals hold conversations and conversation tokens: theirs alone who run the agent."""
+
+_ATTEMPTS = 10
+"""Tries against a file that deletes keep replacing; more than that is contention, not a race."""
+
+
+class Lock:
+    """A held lock."""
+
+    __slots__ = ("_fd", "_path")
+
+    def __init__(self, path: Path, fd: int) -> None:
+        self._path = path
+        self._fd = fd
+
+    def release(self, *, remove: bool = False) -> None:
+        """Let go; ``remove`` takes the lock file away first, while nobody else can hold it."""
+        if remove:
+            self._path.unlink(missing_ok=True)
+        os.close(self._fd)
+
+
+def acquire(path: Path) -> Lock | None:
+    """Take the lock at once, or return ``None`` when somebody holds it; raises OSError."""
+    for _ in range(_ATTEMPTS):
+        fd = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
+        try:
+            if not _locked(fd):
+                break
+            if _is_at(path, fd):
+                lock, fd = Lock(path, fd), -1
+                return lock
+        finally:
+            if fd >= 0:
+                os.close(fd)
+    return None
+
+
+def _locked(fd: int) -> bool:
+    if sys.platform == "win32":
+        return True  # no such lock there: two writers are not kept apart
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _is_at(path: Path, fd: int) -> bool:
+    """Say whether a delete left ``path`` alone between opening and locking it."""
+    try:
+        return os.path.samestat(path.stat(), os.fstat(fd))
+    except FileNotFoundError:
+        return False
