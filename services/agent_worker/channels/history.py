@@ -1,0 +1,92 @@
+"""Stored conversations for callers: before a turn's own events, and on a ``read`` alone."""
+
+from __future__ import annotations
+
+import logging
+
+from agent_worker.channels.terminals import terminal_of
+from fisk_ai.a2a.blocks import usage_counts
+from fisk_ai.a2a.codes import Ending
+from fisk_ai.a2a.messages import RequestRead, Result, StatusBlockEvent, Terminal, reply_header
+from fisk_ai.a2a.replay import replay
+from fisk_ai.a2a.reply_set import ReplySet
+from fisk_ai.errors import BusError, NotFoundError, ProtocolError, StoreError
+from fisk_ai.sessions.state import RunState
+from fisk_ai.sessions.store import Store
+
+_log = logging.getLogger("agent_worker.prompts")
+
+READS = 4
+"""Reads served at once: each folds a journal, and intake must stay responsive."""
+
+
+async def send_replay(reply_set: ReplySet, state: RunState, limit: int) -> None:
+    """Send up to ``limit`` blocks of ``state`` between two markers; nothing when there are none."""
+    history = replay(state.messages, state.pending, limit)
+    if not history.blocks:
+        return
+    await reply_set.event(StatusBlockEvent(phase="replay_start"))
+    for block in history.blocks:
+        await reply_set.event(block)
+    await reply_set.event(
+        StatusBlockEvent(
+            phase="replay_end",
+            count=history.count,
+            truncated=history.truncated,
+            usage=usage_counts(state.counters.usage),
+        )
+    )
+
+
+class Reads:
+    """Serves ``read`` requests, a few at once, whatever else runs."""
+
+    def __init__(self, store: Store, max_tokens: int) -> None:
+        """``max_tokens`` is the configured bound of a conversation, told with each ack."""
+        self._store = store
+        self._max_tokens = max_tokens
+        self._running = 0
+
+    async def serve(self, reply_set: ReplySet, request: RequestRead, session: str) -> None:
+        """Answer one read to its end, or refuse it when too many are served."""
+        try:
+            if self._running >= READS:
+                await _refuse(reply_set)
+                return
+            self._running += 1
+            try:
+                await self._read(reply_set, request, session)
+            finally:
+                self._running -= 1
+        except (BusError, ProtocolError) as exc:
+            _log.warning("a read could not be answered: %s", exc)
+        finally:
+            reply_set.abandon()
+
+    async def _read(self, reply_set: ReplySet, request: RequestRead, session: str) -> None:
+        token = request.conversation_token
+        await reply_set.ack(accepted=True, conversation_token=token, max_tokens=self._max_tokens)
+        await reply_set.finish(await self._told(reply_set, request, session))
+
+    async def _told(self, reply_set: ReplySet, request: RequestRead, session: str) -> Terminal:
+        try:
+            state = await self._store.load(session)
+        except NotFoundError:
+            text = "no conversation of that token is stored here"
+            return terminal_of(reply_set, Ending("unknown_conversation", "error", text))
+        except StoreError as exc:
+            _log.warning("session %s could not be read: %s", session, exc)
+            text = "reading the stored conversation failed"
+            return terminal_of(reply_set, Ending("failed", "error", text))
+        await send_replay(reply_set, state, request.replay)
+        return Result(
+            **reply_header(request, reply_set.identity),
+            stop_reason="end_turn",
+            usage=usage_counts(state.counters.usage),
+        )
+
+
+async def _refuse(reply_set: ReplySet) -> None:
+    text = f"this worker is serving its maximum of {READS} reads; try again"
+    await reply_set.ack(accepted=False, reason=text)
+    await reply_set.finish(terminal_of(reply_set, Ending("capacity", "error", text)))

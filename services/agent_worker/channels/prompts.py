@@ -1,0 +1,277 @@
+"""The channel of prompts: takes requests from callers and answers each with a reply set.
+
+Decided here: what is checked before a request is acknowledged, and in which order. Intake never
+waits for a run, a journal or a person. Rules: ``docs/reference/a2a.md``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Coroutine, Mapping
+
+from msgspec import UNSET
+
+from agent_worker.channels.admission import Admission, Refusal
+from agent_worker.channels.history import Reads, send_replay
+from agent_worker.channels.task import Questions, Task, read
+from agent_worker.channels.terminals import terminal_of
+from agent_worker.channels.work import lowered, work_of
+from fisk_ai import faults
+from fisk_ai.a2a import codec, subjects
+from fisk_ai.a2a.cards import build_card
+from fisk_ai.a2a.codes import Ending
+from fisk_ai.a2a.messages import (
+    AnyRequest,
+    DiscoveryReply,
+    DiscoveryRequest,
+    RequestAnswer,
+    RequestRead,
+    RequestResume,
+    RunRequest,
+    protocol_of,
+    reply_header,
+)
+from fisk_ai.a2a.reply_set import KEEPALIVE_S, ReplySet
+from fisk_ai.bus.connection import Connection, Inbound
+from fisk_ai.bus.service import Service
+from fisk_ai.config import Config
+from fisk_ai.errors import BusError, ConfigError, ProtocolError, StoreError
+from fisk_ai.serving.contract import ChannelDoneError, Work
+from fisk_ai.sessions.ids import session_id_for_token
+from fisk_ai.sessions.store import Store
+from fisk_ai.text.ids import ksuid
+
+_log = logging.getLogger("agent_worker.prompts")
+
+_WANTED = "request.prompt, request.answer, request.resume, request.read"
+
+
+class PromptsChannel:
+    """Serves the prompts of one agent; a channel that is concurrent, releasable and faulting.
+
+    Build it, ``await start()``, then hand it to a server. ``service`` is the worker's micro
+    service; ``store`` serves reads and replays.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        connection: Connection,
+        service: Service,
+        store: Store,
+        *,
+        version: str = "",
+        keepalive_s: float = KEEPALIVE_S,
+    ) -> None:
+        """Check the configuration.
+
+        Raises:
+            ConfigError: prompts are not enabled, or the agent's card cannot be built.
+        """
+        a2a = config.expose.agent.a2a
+        if a2a is None or a2a.prompts is None:
+            raise ConfigError(
+                "expose.agent.a2a.prompts is not set, so this agent answers no prompts",
+                key="expose.agent.a2a.prompts",
+            )
+        self._card = build_card(config, version=version)
+        self._config = config
+        self._connection = connection
+        self._service = service
+        self._store = store
+        self._keepalive_s = keepalive_s
+        self._questions = (
+            Questions(window_s=a2a.request_timeout_s, elicit_max_s=a2a.prompts.elicit_max_s)
+            if a2a.prompts.elicit
+            else None
+        )
+        self._admission = Admission(a2a.prompts.workers)
+        self._reads = Reads(store, lowered(config.llm.budget.max_tokens, UNSET))
+        self._ready: asyncio.Queue[tuple[Task, Work] | None] = asyncio.Queue()
+        self._own: set[asyncio.Task[None]] = set()
+
+    @property
+    def name(self) -> str:
+        """The label in logs."""
+        return "a2a/prompts"
+
+    def concurrency(self) -> int:
+        """Return the number of prompts served at once."""
+        return self._admission.workers
+
+    async def start(self) -> None:
+        """Register the endpoints.
+
+        Raises:
+            BusError: the broker did not take them.
+        """
+        identity = self._config.identity
+        await self._service.add_endpoint("discovery", subjects.discovery(identity), self._on_card)
+        await self._service.add_endpoint("task", subjects.task(identity), self._on_task)
+
+    async def next(self) -> Work:
+        """Wait for an acknowledged task.
+
+        Raises:
+            ChannelDoneError: the channel was closed.
+        """
+        item = await self._ready.get()
+        if item is None:
+            self._ready.put_nowait(None)
+            raise ChannelDoneError("the channel was closed")
+        return item[1]
+
+    async def close(self) -> None:
+        """Refuse what comes, leave the subjects, and end what was taken and never started."""
+        if self._admission.draining:
+            return
+        self._admission.drain()
+        await self._service.stop()
+        if self._own:
+            await asyncio.wait(tuple(self._own))
+        while not self._ready.empty():
+            item = self._ready.get_nowait()
+            if item is not None:
+                await item[0].end(_DRAINING)
+        self._ready.put_nowait(None)
+
+    async def fault(self) -> Exception:
+        """Wait for the fault of the connection."""
+        return await self._connection.fault()
+
+    async def _on_card(self, inbound: Inbound) -> None:
+        message = await read(inbound, "the request")
+        if message is None:
+            return
+        if not isinstance(message, DiscoveryRequest):
+            got = protocol_of(message)
+            await inbound.refuse(
+                "400",
+                f'unexpected message protocol: got "{got}", want "discovery.request"',
+            )
+            return
+        header = reply_header(message, self._config.identity)
+        await inbound.respond(codec.encode(DiscoveryReply(**header, **self._card)))
+
+    async def _on_task(self, inbound: Inbound) -> None:
+        message = await read(inbound, "the request")
+        if message is None:
+            return
+        if not isinstance(message, RunRequest | RequestRead):
+            got = protocol_of(message)
+            await inbound.refuse(
+                "400", f'this path carries requests: got "{got}", want one of {_WANTED}'
+            )
+            return
+        token = message.conversation_token or ksuid()
+        session = session_id_for_token(self._config.identity, token)
+        reply_set = self._reply_set(inbound, message)
+        if isinstance(message, RequestRead):
+            self._spawn(self._reads.serve(reply_set, message, session), "read")
+            return
+        await self._take(reply_set, message, session, token)
+
+    async def _take(
+        self, reply_set: ReplySet, request: RunRequest, session: str, token: str
+    ) -> None:
+        refusal = _not_built(request)
+        slot = refusal or self._admission.admit(request.request, session)
+        if isinstance(slot, Refusal):
+            await _refuse(reply_set, slot)
+            return
+        task = Task(reply_set, request, self._admission, slot, self._questions)
+        try:
+            await task.listen(self._connection)
+        except BusError as exc:
+            _log.error("task %s: %s", request.request, exc)
+            await task.let_go()
+            await _refuse(
+                reply_set, Refusal("rejected", "this worker could not listen for cancels")
+            )
+            return
+        await self._acknowledge(task, token)
+
+    async def _acknowledge(self, task: Task, token: str) -> None:
+        bound = lowered(self._config.llm.budget.max_tokens, task.request.budget)
+        try:
+            await task.reply_set.ack(accepted=True, conversation_token=token, max_tokens=bound)
+        except (BusError, ProtocolError) as exc:
+            _log.warning("task %s: its ack could not be sent: %s", task.request.request, exc)
+            task.reply_set.abandon()
+            await task.let_go()
+            return
+        faults.point(faults.Point.TASK_ACKED)
+        self._spawn(self._hand_off(task, token), "hand-off")
+
+    async def _hand_off(self, task: Task, token: str) -> None:
+        handed = False
+        try:
+            await self._replay(task)
+            if not self._admission.draining:
+                self._ready.put_nowait((task, work_of(task, token)))
+                handed = True
+        finally:
+            if not handed:
+                await task.end(_DRAINING if self._admission.draining else _BROKEN)
+
+    async def _replay(self, task: Task) -> None:
+        request = task.request
+        if isinstance(request, RequestResume) or request.replay is UNSET:
+            return
+        if not (request.conversation_token and task.reply_set.stream):
+            return
+        try:
+            state = await self._store.load(task.session)
+        except StoreError as exc:
+            _log.info("session %s is not replayed: %s", task.session, exc)
+            return  # the run meets the same session next, and tells the caller what is wrong
+        await send_replay(task.reply_set, state, request.replay)
+
+    def _reply_set(self, inbound: Inbound, request: AnyRequest) -> ReplySet:
+        async def publish(body: bytes, headers: Mapping[str, str]) -> None:
+            await inbound.respond(body, headers or None)
+
+        stream = isinstance(request, RequestRead) or request.wants_stream()
+        deltas = not isinstance(request, RequestRead) and request.wants_deltas()
+        return ReplySet(
+            publish,
+            request,
+            self._config.identity,
+            stream=stream,
+            deltas=deltas,
+            keepalive_s=self._keepalive_s,
+        )
+
+    def _spawn(self, work: Coroutine[None, None, None], name: str) -> None:
+        task = asyncio.create_task(work, name=f"prompts {name}")
+        self._own.add(task)
+        task.add_done_callback(self._finished)
+
+    def _finished(self, task: asyncio.Task[None]) -> None:
+        self._own.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("a %s failed", task.get_name(), exc_info=error)
+
+
+_DRAINING = Ending("draining", "error", "this worker began to shut down before the run; try again")
+_BROKEN = Ending("failed", "error", "the run could not be started")
+
+
+def _not_built(request: RunRequest) -> Refusal | None:
+    if not isinstance(request, RequestAnswer) or request.answer.kind == "approve":
+        return None
+    return Refusal(
+        "rejected",
+        f"answering a {request.answer.kind} question after its run ended is not built yet: "
+        "only a late approval is taken",
+    )
+
+
+async def _refuse(reply_set: ReplySet, refusal: Refusal) -> None:
+    try:
+        await reply_set.ack(accepted=False, reason=refusal.text)
+        await reply_set.finish(terminal_of(reply_set, Ending(refusal.code, "error", refusal.text)))
+    except (BusError, ProtocolError) as exc:
+        _log.warning("a refusal could not be sent: %s", exc)
+        reply_set.abandon()

@@ -1,0 +1,71 @@
+"""What a run is given for each kind of request."""
+
+from __future__ import annotations
+
+from msgspec import UNSET, UnsetType
+
+from agent_worker.channels.task import Task, is_follow_up
+from fisk_ai.a2a import messages
+from fisk_ai.a2a.messages import Answer, RequestAnswer, RequestPrompt, RunRequest
+from fisk_ai.agent.options import Budget, Checkpoint, HeldApproval
+from fisk_ai.serving.contract import Caller, Work
+from fisk_ai.toolkit.prompter import DefaultDenyPrompter
+
+
+def work_of(task: Task, token: str) -> Work:
+    """Return the work of ``task``; ``token`` names its conversation."""
+    request = task.request
+    prompt, context = "", ""
+    if isinstance(request, RequestPrompt):
+        prompt, context = request.prompt, request.context
+    return Work(
+        id=task.session,
+        done=task.done,
+        prompt=prompt,
+        context=context,
+        checkpoint=_checkpoint(request, task.session, token),
+        claimed_by=request.request,
+        suspend_requested=task.stopping,
+        budget=_budget(request.budget),
+        caller=Caller(name=request.sender.name),
+        events=task.narration,
+        prompter=task.prompter or DefaultDenyPrompter(),
+        human_paced=True,
+    )
+
+
+def lowered(configured: int, budget: messages.Budget | UnsetType) -> int:
+    """Return the token bound of a conversation: the lower of both, 0 when there is none."""
+    asked = 0 if budget is UNSET else budget.max_tokens
+    bounds = [bound for bound in (configured, asked) if bound > 0]
+    return min(bounds, default=0)
+
+
+def _budget(budget: messages.Budget | UnsetType) -> Budget:
+    if budget is UNSET:
+        return Budget()
+    return Budget(max_tokens=budget.max_tokens, max_iterations=budget.max_iterations)
+
+
+def _checkpoint(request: RunRequest, session: str, token: str) -> Checkpoint:
+    if isinstance(request, RequestPrompt) and not request.conversation_token:
+        return Checkpoint(
+            resume_id=session,
+            create_if_missing=True,
+            conversation_token=token,
+            request=request.request,
+        )
+    return Checkpoint(
+        resume_id=session,
+        follow_up=is_follow_up(request),
+        force=request.force,
+        request=request.request,
+        approval=_held(request.answer) if isinstance(request, RequestAnswer) else None,
+    )
+
+
+def _held(answer: Answer) -> HeldApproval:
+    choice = "no" if answer.no_operator or answer.choice is UNSET else answer.choice
+    return HeldApproval(
+        tool_use_id=answer.tool_use_id, choice=choice, args_sha256=answer.args_sha256
+    )
