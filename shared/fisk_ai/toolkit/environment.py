@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
+# Registers the providers of this project: the key of one nobody registered would be passed on.
+import fisk_ai.llm.builtin  # noqa: F401 # pyright: ignore[reportUnusedImport] - as said above
 from fisk_ai import faults
 from fisk_ai.llm import provider
 

@@ -152,7 +152,11 @@ class CommandTool:
         )
 
     def _line(self, raw: bytes) -> argv.Line:
-        return argv.render(self._syntax, arguments.decode(raw))
+        try:
+            given = arguments.decode(raw)
+        except ToolError as exc:
+            raise ToolError(f'building command line for "{self.command()}": {exc}') from exc
+        return argv.render(self._syntax, given)
 
     def _short_line(self, raw: bytes) -> str:
         """Return the line with long values cut in the middle; names and path stay whole."""

@@ -9,9 +9,14 @@ it, and needs nothing but ``/bin/sh``.
 
 from __future__ import annotations
 
+import atexit
 import os
 import subprocess
+from contextlib import suppress
 from threading import Lock
+
+CLOSE_S = 1.0
+"""How long the end of this process waits for its watcher, which has nothing left to do."""
 
 _SHELL = "/bin/sh"
 
@@ -53,6 +58,16 @@ class OrphanWatch:
             self._live.discard(group)
             if not self._tell("-", group):
                 self._replace()
+
+    def close(self) -> None:
+        """End the watcher, and with it every group still watched."""
+        with self._lock:
+            self._live.clear()
+            watcher, self._watcher = self._watcher, None
+            self._drop()
+        if watcher is not None:
+            with suppress(subprocess.TimeoutExpired):
+                watcher.wait(CLOSE_S)
 
     def _tell(self, change: str, group: int) -> bool:
         if self._pipe < 0:
@@ -98,3 +113,5 @@ class OrphanWatch:
 
 WATCH = OrphanWatch()
 """The one of this process: groups are the operating system's, not an object's."""
+
+atexit.register(WATCH.close)

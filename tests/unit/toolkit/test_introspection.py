@@ -1,0 +1,169 @@
+"""How an application is asked to describe itself, and what is said when it does not."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from fisk_ai.errors import SetupError
+from fisk_ai.toolkit.fisk import LoadedApplication, introspection
+from fisk_ai.toolkit.fisk.document import decode
+from fisk_ai.toolkit.fisk.introspection import introspect
+
+Loading = Callable[..., Awaitable[LoadedApplication]]
+Program = Callable[..., Path]
+Gone = Callable[[int], Awaitable[None]]
+Written = Callable[[Path], Awaitable[str]]
+
+
+async def refusal(path: Path, *, timeout_s: float = 30.0) -> str:
+    with pytest.raises(SetupError) as caught:
+        await introspect(path, environ=os.environ, timeout_s=timeout_s)
+    assert caught.value.key == "application_path"
+    assert str(path) in str(caught.value)
+    return str(caught.value)
+
+
+async def test_a_program_is_asked_with_one_argument_and_a_scrubbed_environment(
+    program: Program, tmp_path: Path
+) -> None:
+    path = program(
+        f'printf "%s|" "$#" "$1" "$LLMFORMAT" "$FISK_AI" "$ANTHROPIC_API_KEY" "$FISK_AI_CALL" '
+        f'"$PWD" > {tmp_path}/seen; echo \'{{"name":"x"}}\''
+    )
+    environ = {"PATH": os.environ["PATH"], "ANTHROPIC_API_KEY": "k", "FISK_AI_CALL": "old/1"}
+    document = await introspect(path, environ=environ)
+    seen = (tmp_path / "seen").read_text().split("|")
+    assert document.name == "x"
+    assert seen[:6] == ["1", "--fisk-introspect", "1", "1", "", ""]
+    assert seen[6] == str(Path.cwd())
+
+
+async def test_standard_input_is_empty_and_no_descriptor_is_inherited(
+    program: Program, tmp_path: Path
+) -> None:
+    read_end, write_end = os.pipe()
+    os.set_inheritable(write_end, True)  # noqa: FBT003 - the standard library's own shape
+    try:
+        path = program(
+            f"cat > {tmp_path}/stdin; (echo x >&{write_end}) 2>/dev/null && touch {tmp_path}/leak\n"
+            'echo \'{"name":"x"}\''
+        )
+        await introspect(path, environ=os.environ)
+    finally:
+        os.close(read_end)
+        os.close(write_end)
+    assert (tmp_path / "stdin").read_bytes() == b""
+    assert not (tmp_path / "leak").exists()
+
+
+async def test_a_line_on_stderr_breaks_the_document_and_is_shown(program: Program) -> None:
+    path = program("echo 'deprecated setting' >&2; echo '{\"name\":\"x\"}'")
+    message = await refusal(path)
+    assert "decoding the introspection document failed" in message
+    assert "deprecated setting" in message
+
+
+@pytest.mark.parametrize(
+    "printed",
+    [
+        "",
+        "[]",
+        "null",
+        '"text"',
+        '{"name":"x"} {}',
+        '{"name":"x"',
+        '{"name":1}',
+        '{"commands":{}}',
+        '{"commands":[{"flags":[{"short":"v"}]}]}',
+        '{"commands":[{"tags":"ai:deny"}]}',
+        '{"commands":[{"restricted_schema":[]}]}',
+    ],
+)
+async def test_what_is_no_such_document_fails_to_decode(program: Program, printed: str) -> None:
+    path = program(f"cat <<'X'\n{printed}\nX")
+    assert "decoding the introspection document failed" in await refusal(path)
+
+
+async def test_a_document_nested_without_end_is_refused_like_any_other(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r".+"):
+        decode(b'{"commands":[' * 50_000)
+
+
+async def test_a_failing_program_is_never_reported_as_bad_json(program: Program) -> None:
+    message = await refusal(program('echo \'{"name":"x"}\'; exit 3'))
+    assert "status 3" in message
+    assert "decoding" not in message
+    assert "a signal" in await refusal(program("kill -9 $$", name="killed"))
+
+
+@pytest.mark.parametrize("kind", ["missing", "not executable", "a directory"])
+async def test_a_program_that_cannot_start_is_named(tmp_path: Path, kind: str) -> None:
+    path = tmp_path / "thing"
+    if kind == "not executable":
+        path.write_text("#!/bin/sh\n")
+    elif kind == "a directory":
+        path.mkdir()
+    assert "cannot start" in await refusal(path)
+
+
+async def test_a_program_that_hangs_is_killed_with_its_group(
+    program: Program, tmp_path: Path, gone: Gone
+) -> None:
+    path = program(f"sleep 30 & echo $! > {tmp_path}/pid; wait")
+    begun = time.monotonic()
+    message = await refusal(path, timeout_s=0.3)
+    assert time.monotonic() - begun < 5
+    assert "timed out" in message
+    assert "300ms" in message
+    await gone(int((tmp_path / "pid").read_text()))
+
+
+async def test_a_document_over_the_limit_is_refused_and_read_to_its_end(
+    program: Program, tmp_path: Path
+) -> None:
+    limit = introspection.SIZE_LIMIT_BYTES
+    path = program(f"head -c {limit + 1} /dev/zero; touch {tmp_path}/written")
+    message = await refusal(path)
+    assert str(limit) in message
+    assert (tmp_path / "written").exists()
+
+
+async def test_a_document_at_the_limit_is_read(program: Program) -> None:
+    limit = introspection.SIZE_LIMIT_BYTES
+    path = program(
+        f"printf '{{\"name\":\"'; head -c {limit - 11} /dev/zero | tr '\\0' x; printf '\"}}'"
+    )
+    document = await introspect(path, environ=os.environ)
+    assert len(document.name) == limit - 11
+
+
+async def test_a_cancelled_load_leaves_no_process(
+    program: Program, tmp_path: Path, written: Written, gone: Gone
+) -> None:
+    path = program(f"echo $$ > {tmp_path}/pid; sleep 30")
+    task = asyncio.ensure_future(introspect(path, environ=os.environ))
+    pid = int(await written(tmp_path / "pid"))
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await gone(pid)
+
+
+async def test_a_visible_leaf_without_a_schema_fails_the_whole_load(loaded: Loading) -> None:
+    with pytest.raises(SetupError) as caught:
+        await loaded("ancient", "exclude: {tools: [old_way]}\n")
+    assert '"old way"' in str(caught.value)
+    assert "no precomputed schema" in str(caught.value)
+    assert "v0.9.0" in str(caught.value)
+
+
+async def test_short_names_are_numbers_and_unknown_keys_are_ignored(loaded: Loading) -> None:
+    application = await loaded("bakery")
+    assert [tool.name for tool in application.tools] == ["bake", "rest"]
+    assert (application.name, application.version) == ("bakery", "2.1.0")
