@@ -9,6 +9,7 @@ from the terminal does not reach it), none of our descriptors, and ends when we 
 from __future__ import annotations
 
 import asyncio
+import fcntl
 import json
 import os
 import secrets
@@ -17,6 +18,7 @@ import sys
 import sysconfig
 import tempfile
 from collections.abc import Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -116,8 +118,12 @@ class Broker:
         user, password = secrets.token_hex(8), secrets.token_hex(24)
         store = directory / "js" if jetstream else None
         try:
-            with _configuration(Path(private.name), store, user, password) as config:
-                process = await _spawn(program, config)
+            with ExitStack() as inherited:
+                configuration = _configuration(Path(private.name), store, user, password)
+                handed = [inherited.enter_context(configuration)]
+                if store is not None:
+                    handed.append(inherited.enter_context(_locked(store)))
+                process = await _spawn(program, handed)
                 url = await _wait_listening(process, Path(private.name))
         except BaseException:
             private.cleanup()
@@ -160,17 +166,34 @@ def _configuration(private: Path, store: Path | None, user: str, password: str) 
     return file
 
 
-async def _spawn(program: Path, config: IO[bytes]) -> asyncio.subprocess.Process:
-    descriptor = config.fileno()
+def _locked(store: Path) -> IO[bytes]:
+    """Return the lock of ``store``, which the child holds for as long as it lives.
+
+    Two servers on one store both run and destroy it; nats-server itself does not notice.
+    """
+    store.mkdir(mode=0o700, parents=True, exist_ok=True)
+    lock = (store / ".lock").open("ab")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as exc:
+        lock.close()
+        raise SetupError(
+            f'another broker runs on the store "{store}"; stop it or choose another directory'
+        ) from exc
+    return lock
+
+
+async def _spawn(program: Path, handed: list[IO[bytes]]) -> asyncio.subprocess.Process:
+    descriptors = [file.fileno() for file in handed]
     try:
         return await asyncio.create_subprocess_exec(
             program,
             "-c",
-            f"/dev/fd/{descriptor}",
+            f"/dev/fd/{descriptors[0]}",
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
-            pass_fds=(descriptor,),
+            pass_fds=descriptors,
             start_new_session=True,
             preexec_fn=partial(die_with_parent, os.getpid()),
         )

@@ -134,6 +134,7 @@ class Service:
                 "last_error": endpoint.last_error,
                 "processing_time": endpoint.busy_ns,
                 "average_processing_time": endpoint.busy_ns // max(endpoint.requests, 1),
+                "data": None,
             }
             for endpoint in self._endpoints
         ]
