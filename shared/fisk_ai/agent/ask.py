@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from fisk_ai import faults
 from fisk_ai.agent.ending import TurnOver
 from fisk_ai.agent.request_summary import summarise
 from fisk_ai.agent.work import Work
-from fisk_ai.errors import ProviderError
+from fisk_ai.errors import ProviderError, ProviderFailure
 from fisk_ai.llm.model import Request, Response
 
 
@@ -25,7 +27,8 @@ async def ask(work: Work) -> Response:
     try:
         response = await work.options.provider.call(request, on_delta)
     except ProviderError as exc:
-        raise TurnOver("error", ProviderError(f"llm call: {exc}", failure=exc.failure)) from exc
+        failure = cast("ProviderFailure", exc.failure)  # stored as it was given
+        raise TurnOver("error", ProviderError(f"llm call: {exc}", failure=failure)) from exc
     faults.point(faults.Point.MODEL_AFTER)
     return response
 

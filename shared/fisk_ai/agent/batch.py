@@ -10,7 +10,7 @@ from fisk_ai.agent.conversation import Batch
 from fisk_ai.agent.ending import TurnOver
 from fisk_ai.agent.tool_call import Answer
 from fisk_ai.agent.work import Work
-from fisk_ai.errors import FiskError, StoreError
+from fisk_ai.errors import StoreError
 from fisk_ai.sessions.records import Decision, Payload, ToolResult
 
 
@@ -27,10 +27,8 @@ async def finish(work: Work, batch: Batch) -> None:
         else:
             answer = await tool_call.answer(work, call)
         await _record(work, batch, answer)
-    waiting = batch.open_deferrals()
-    if waiting:
-        names = ", ".join(f'"{deferral.tool_name}"' for deferral in waiting)
-        raise TurnOver("suspended", FiskError(f"the run waits for the answer of {names}"))
+    if batch.open_deferrals():
+        raise TurnOver("suspended")
     work.conversation.commit(batch)
 
 

@@ -98,7 +98,7 @@ def _fingerprint(config: Config, tools: ToolSet, provider: str) -> Fingerprint:
         model=config.llm.model,
         system_prompt=config.system_prompt,
         tools=tools.definitions,
-        thinking=config.llm.thinking_enabled,
+        thinking_enabled=config.llm.thinking_enabled,
         reasoning_effort=config.llm.reasoning_effort,
         max_tokens=config.llm.budget.max_tokens,
         max_iterations=config.llm.budget.max_iterations,
