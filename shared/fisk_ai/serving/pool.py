@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 import structlog
@@ -87,8 +87,12 @@ class Pool:
             return True
         return await _unless(self._stage.draining, self._slots.acquire()) is True
 
+    def _must_park(self, work: Work) -> bool:
+        return self._stage.draining.is_set() or work.suspend_requested()
+
     async def _do(self, work: Work) -> None:
-        run = asyncio.create_task(outcome_of(work, self._runner), name=f"run {work.id}")
+        parking = replace(work, suspend_requested=lambda: self._must_park(work))
+        run = asyncio.create_task(outcome_of(parking, self._runner), name=f"run {work.id}")
         self._runs.add(run)
         try:
             outcome = await finished(run, work)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -30,17 +30,17 @@ class Resources:
     verbose: bool = False
 
 
-def build_runner(resources: Resources, draining: Callable[[], bool]) -> Runner:
-    """Return what runs one piece of work; ``draining`` asks resumable runs to park."""
+def build_runner(resources: Resources) -> Runner:
+    """Return what runs one piece of work."""
 
     async def run_work(work: Work) -> Outcome:
-        result, error = await run(options_of(work, resources, draining))
+        result, error = await run(options_of(work, resources))
         return outcome_of_run(work, result, error)
 
     return run_work
 
 
-def options_of(work: Work, resources: Resources, draining: Callable[[], bool]) -> RunOptions:
+def options_of(work: Work, resources: Resources) -> RunOptions:
     """Return the options of the run that does ``work``; the caller's budget can only lower."""
     checkpoint = work.checkpoint
     if checkpoint is not None and work.caller.name:
@@ -55,7 +55,7 @@ def options_of(work: Work, resources: Resources, draining: Callable[[], bool]) -
         context=work.context,
         checkpoint=checkpoint,
         claimed_by=work.claimed_by,
-        suspend_requested=lambda: work.suspend_requested() or draining(),
+        suspend_requested=work.suspend_requested,
         human_paced=work.human_paced,
         verbose=resources.verbose,
         tool_work_dir=resources.tool_work_dir,

@@ -1,0 +1,46 @@
+"""``python -P -m agent_worker``: start, serve, and say in one sentence why not."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import Sequence
+
+from agent_worker import arguments as command_line
+from agent_worker.ready import ReadyLine
+from fisk_ai.errors import FiskError
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the worker and return its exit code: 0 after an orderly end, else 1."""
+    try:
+        arguments = command_line.parse(argv)
+    except FiskError as exc:
+        ReadyLine(None).refused(str(exc))
+        return 1
+    ready = ReadyLine(arguments.ready_fd)
+    try:
+        from agent_worker.app import run  # noqa: PLC0415 - a usage error needs none of it
+
+        with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+            return runner.run(run(arguments, os.environ, ready))
+    except FiskError as exc:
+        ready.refused(str(exc))
+        return 1
+    except Exception as exc:
+        ready.refused(f"the agent worker failed to start: {type(exc).__name__}, a bug; see its log")
+        raise
+
+
+def _loop_factory():  # noqa: ANN202 - see the return
+    try:
+        import uvloop  # noqa: PLC0415 - absent where it is not built
+
+        return uvloop.new_event_loop
+    except ImportError:
+        return None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,115 @@
+"""The composition root: what is built in which order, served, and closed again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+import structlog
+
+from agent_worker import logs, resources
+from agent_worker import settings as environment
+from agent_worker.arguments import Arguments
+from agent_worker.channels.prompts import PromptsChannel
+from agent_worker.ready import ReadyLine
+from agent_worker.resources import Built
+from agent_worker.settings import Settings
+from agent_worker.stopping import Stopping
+from fisk_ai.bus.service import Service as MicroService
+from fisk_ai.config import Config
+from fisk_ai.serving.runner import Resources, build_runner
+from fisk_ai.serving.server import Server
+from fisk_ai.version import __version__
+
+_log = structlog.stdlib.get_logger("agent_worker")
+
+
+async def run(arguments: Arguments, environ: Mapping[str, str], ready: ReadyLine) -> int:
+    """Start the worker, serve until it is told to end, and return its exit code.
+
+    Raises:
+        FiskError: the start was refused; the message is the sentence for whoever started it.
+    """
+    started = time.monotonic()
+    settings = environment.read(environ)
+    _configure_logs(arguments, settings)
+    config = resources.load_config(arguments)
+    built = await resources.build(config, arguments, settings, environ)
+    try:
+        service = await built.connection.service(config.identity)
+        channel = PromptsChannel(
+            config, built.connection, service, built.store, version=__version__
+        )
+        worker = _Worker(config, arguments, built, channel, service)
+        await channel.start()
+        ready.serving(config.identity)
+        worker.announce(time.monotonic() - started)
+        return await worker.serve()
+    finally:
+        await built.close()
+
+
+class _Worker:
+    """What is served, and the server over it."""
+
+    def __init__(
+        self,
+        config: Config,
+        arguments: Arguments,
+        built: Built,
+        channel: PromptsChannel,
+        service: MicroService,
+    ) -> None:
+        self._config = config
+        self._arguments = arguments
+        self._built = built
+        self._service = service
+        runner = build_runner(
+            Resources(
+                config=config,
+                provider=built.provider,
+                session_store=built.store,
+                app_tools=built.application.tools,
+                verbose=arguments.verbose,
+            )
+        )
+        self._server = Server([channel], [], runner)
+
+    async def serve(self) -> int:
+        """Serve until the channel is done; 0, or 1 after a fault."""
+        stopping = Stopping(self._server)
+        stopping.install(self._arguments.owner_fd)
+        try:
+            await self._server.serve()
+        except Exception as exc:  # noqa: BLE001 - whatever ended the server ends the process
+            _log.error("serving ended by a fault", error=str(exc))
+            return 1
+        finally:
+            await stopping.close()
+            await self._service.stop()
+        _log.info("drained")
+        return 0
+
+    def announce(self, took_s: float) -> None:
+        """Log what is served; facts only, no credential and no path of a secret."""
+        config = self._config
+        _log.info(
+            "serving",
+            identity=config.identity,
+            version=__version__,
+            endpoints=["a2a/prompts"],
+            model=config.llm.model,
+            provider=config.llm.provider,
+            sessions=self._built.store.info().backend,
+            tools=len(self._built.application.tools),
+            start_s=round(took_s, 3),
+        )
+        for advisory in self._built.application.advisories:
+            _log.warning("advisory", kind=advisory.kind, name=advisory.name, error=advisory.error)
+
+
+def _configure_logs(arguments: Arguments, settings: Settings) -> None:
+    level = logs.level_of(settings.log_level, hosted=arguments.hosted, verbose=arguments.verbose)
+    logs.configure(level, settings.log_format)
+    for name in settings.unknown:
+        _log.warning("an unknown setting is ignored; check its spelling", variable=name)

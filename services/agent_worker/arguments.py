@@ -1,0 +1,62 @@
+"""The command line of the worker; written by whoever starts it, a terminal or an operator."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NoReturn
+
+from fisk_ai.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """What this process was told on its command line.
+
+    ``hosted`` serves one terminal over its private broker. ``ready_fd`` takes the one line that
+    says whether the start succeeded; ``owner_fd`` is a pipe that closes when the terminal is gone.
+    """
+
+    config: Path
+    script: Path | None = None
+    hosted: bool = False
+    state_dir: Path | None = None
+    root_dir: Path | None = None
+    ready_fd: int | None = None
+    owner_fd: int | None = None
+    verbose: bool = False
+
+
+class _Parser(argparse.ArgumentParser):
+    def error(self, message: str) -> NoReturn:
+        """Refuse as every other start-up error is refused."""
+        raise UsageError(message)
+
+
+def parse(argv: Sequence[str]) -> Arguments:
+    """Read the arguments.
+
+    Raises:
+        UsageError: they cannot be meant.
+    """
+    parser = _Parser(prog="agent_worker", description="Run the agent of one agent.yaml.")
+    parser.add_argument("--config", type=Path, required=True, help="the configuration file")
+    parser.add_argument("--script", type=Path, help="play this script in place of the model")
+    parser.add_argument("--hosted", action="store_true", help="serve one terminal")
+    parser.add_argument("--state-dir", type=Path, help="keep sessions in this directory")
+    parser.add_argument("--root-dir", type=Path, help="replace root_directory")
+    parser.add_argument("--ready-fd", type=_descriptor, help="descriptor for the ready line")
+    parser.add_argument(
+        "--owner-fd", type=_descriptor, help="descriptor that closes with the owner"
+    )
+    parser.add_argument("--verbose", action="store_true", help="log at debug level")
+    return Arguments(**vars(parser.parse_args(argv)))
+
+
+def _descriptor(text: str) -> int:
+    number = int(text)
+    if number <= 2:
+        raise ValueError(text)  # the standard streams are nobody's to close
+    return number

@@ -1,0 +1,206 @@
+"""What a worker builds before it serves: configuration, model, commands, sessions, broker.
+
+Whatever can be built at the same time is: importing a model's library, introspecting the
+application and reaching the broker each take their time and need nothing of one another.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from agent_worker.arguments import Arguments
+from agent_worker.settings import HOSTED_START_TIMEOUT_S, Settings
+from fisk_ai.bus.connection import Connection, ConnectOptions, connect
+from fisk_ai.config import Config, Mode, load
+from fisk_ai.errors import ConfigError, FiskError, NotBuiltError, SetupError
+from fisk_ai.llm import builtin as _providers
+from fisk_ai.llm import provider as llm
+from fisk_ai.sessions import builtin as _backends
+from fisk_ai.sessions import store as sessions
+from fisk_ai.toolkit.fisk import LoadedApplication
+from fisk_ai.toolkit.fisk import load as load_application
+
+FILE_BACKEND = "file"
+REGISTERED = (_providers, _backends)
+"""Imported so that what they bring is registered."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Built:
+    """Everything a worker serves with; all of it is this process's own to close."""
+
+    provider: llm.Provider
+    application: LoadedApplication
+    store: sessions.Store
+    connection: Connection
+
+    async def close(self) -> None:
+        """Let the last messages out and release everything."""
+        await self.connection.drain()
+        await self.provider.close()
+
+
+def load_config(arguments: Arguments) -> Config:
+    """Return the configuration this worker serves, with the command line's changes in it.
+
+    Raises:
+        ConfigError: the file or a directory cannot be used.
+        NotBuiltError: it asks for something of a later release.
+    """
+    config = load(arguments.config, Mode.AGENT if arguments.hosted else Mode.SERVE)
+    if arguments.script is not None:
+        config = config.with_script(arguments.script)
+    if arguments.hosted:
+        config = config.hosted()
+    base = root_directory(arguments.root_dir, config.root_directory)
+    return config.model_copy(update={"root_directory": str(base) if base is not None else ""})
+
+
+def root_directory(flag: Path | None, written: str) -> Path | None:
+    """Return the base of relative paths: ``--root-dir`` before the file's value, else ``None``.
+
+    Raises:
+        ConfigError: it does not exist, is no directory, or the file's value is relative.
+    """
+    source = "--root-dir" if flag is not None else "root_directory"
+    if flag is None and not written:
+        return None
+    path = flag.absolute() if flag is not None else Path(written)
+    if not path.is_absolute():
+        raise ConfigError(f'{source} must be an absolute path, got "{path}"', key=source)
+    if not path.exists():
+        raise ConfigError(f'{source} "{path}" does not exist; create it before the run', key=source)
+    if not path.is_dir():
+        raise ConfigError(f'{source} "{path}" is not a directory', key=source)
+    return path
+
+
+async def build(
+    config: Config, arguments: Arguments, settings: Settings, environ: Mapping[str, str]
+) -> Built:
+    """Build everything, at the same time where that is possible.
+
+    Raises:
+        FiskError: the first thing that could not be built, in one sentence.
+    """
+    llm.require_known(config.llm.provider)
+    options = connection_options(config, arguments, settings, environ)
+    store = session_store(config, arguments.state_dir, environ)
+    provider, application, connection = await _together(
+        asyncio.to_thread(build_provider, config, settings),
+        load_application(config, environ=environ),
+        connect(options),
+    )
+    return Built(provider=provider, application=application, store=store, connection=connection)
+
+
+def build_provider(config: Config, settings: Settings) -> llm.Provider:
+    """Build the model's provider; importing its library may take most of a second.
+
+    Raises:
+        ConfigError, SetupError: its options or its key cannot be used.
+    """
+    name = config.llm.provider
+    if llm.declares_credentials(name) and not settings.api_key:
+        raise SetupError(
+            "the model needs a key: set ANTHROPIC_API_KEY or ANTHROPIC_API_KEY_FILE, "
+            "or rehearse with --script",
+            key="ANTHROPIC_API_KEY",
+        )
+    return llm.new(
+        name,
+        llm.ProviderConfig(
+            api_key=settings.api_key,
+            base_url=settings.base_url,
+            call_timeout_s=config.llm.budget.call_timeout_s,
+            directory=str(config.directory),
+            options=config.llm.options,
+        ),
+    )
+
+
+def session_store(
+    config: Config, state_dir: Path | None, environ: Mapping[str, str]
+) -> sessions.Store:
+    """Open the session store that the configuration or ``--state-dir`` names.
+
+    Raises:
+        ConfigError, SetupError: it cannot be used.
+    """
+    declared = config.harness.sessions
+    options: Mapping[str, object] = declared.options
+    if state_dir is not None:
+        if declared.backend != FILE_BACKEND:
+            raise ConfigError(
+                "--state-dir applies only to the file session backend, but "
+                f'harness.sessions.backend is "{declared.backend}": remove --state-dir, or set '
+                'harness.sessions.backend to "file"',
+                key="--state-dir",
+            )
+        options = {"directory": str(state_dir.absolute())}
+    base = Path(config.root_directory) if config.root_directory else None
+    return sessions.new(
+        declared.backend, sessions.StoreConfig(options=options, store_dir=base, environ=environ)
+    )
+
+
+def connection_options(
+    config: Config, arguments: Arguments, settings: Settings, environ: Mapping[str, str]
+) -> ConnectOptions:
+    """Return where this worker serves.
+
+    Raises:
+        SetupError: no address was given.
+        NotBuiltError: the configuration names a context file that exists.
+    """
+    if not arguments.hosted and config.nats_context:
+        _refuse_context(config, environ)
+    if not settings.nats_url:
+        raise SetupError(
+            "no NATS address was given; set FISK_AI_NATS_URL to nats://host:port",
+            key="FISK_AI_NATS_URL",
+        )
+    return ConnectOptions(
+        settings.nats_url,
+        config.identity,
+        creds=settings.nats_creds,
+        inbox_prefix=settings.inbox_prefix,
+        connect_timeout_s=HOSTED_START_TIMEOUT_S if arguments.hosted else settings.start_timeout_s,
+        accepted_prefixes=settings.accepted_prefixes,
+    )
+
+
+def _refuse_context(config: Config, environ: Mapping[str, str]) -> None:
+    home = environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
+    file = Path(home) / "nats" / "context" / f"{config.nats_context}.json"
+    if file.exists():
+        raise NotBuiltError(
+            f'nats_context: reading the context file "{file}" is not built yet; '
+            "use a name without a file and set FISK_AI_NATS_URL",
+            key="nats_context",
+        )
+
+
+async def _together(
+    provider: Coroutine[None, None, llm.Provider],
+    application: Coroutine[None, None, LoadedApplication],
+    connection: Coroutine[None, None, Connection],
+) -> tuple[llm.Provider, LoadedApplication, Connection]:
+    try:
+        async with asyncio.TaskGroup() as tasks:
+            providing = tasks.create_task(provider)
+            introspecting = tasks.create_task(application)
+            connecting = tasks.create_task(connection)
+    except* FiskError as group:
+        raise _first(group) from None
+    return providing.result(), introspecting.result(), connecting.result()
+
+
+def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
+    error: BaseException = group
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error

@@ -1,0 +1,76 @@
+"""How a worker is told to end: two signals, a fault, or a terminal that is gone.
+
+The first signal drains: running work stops where it can be resumed. The second stops it now. When
+the owner's pipe closes nobody is left to answer or to wait, so draining is bounded.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import Callable, Coroutine
+
+import structlog
+
+from fisk_ai.bus.owner import wait_owner_gone
+from fisk_ai.serving.server import ReleaseError, Server
+
+OWNER_DRAIN_S = 8.0
+"""How long running work may take to park once the terminal is gone."""
+
+_log = structlog.stdlib.get_logger("agent_worker")
+
+
+class Stopping:
+    """Turns signals and the end of the owner into the two stages of the server's stop."""
+
+    def __init__(self, server: Server) -> None:
+        self._server = server
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._signals = 0
+
+    def install(self, owner_fd: int | None) -> None:
+        """Listen for SIGTERM and SIGINT, and for the end of the owner when there is one."""
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, self._signalled)
+        if owner_fd is not None:
+            self._start(lambda: self._follow(owner_fd))
+
+    async def close(self) -> None:
+        """Stop listening; what is under way is cancelled."""
+        tasks = tuple(self._tasks)
+        for task in tasks:
+            task.cancel()
+        if tasks:
+            await asyncio.wait(tasks)
+
+    def _signalled(self) -> None:
+        self._signals += 1
+        self._start(self._drain if self._signals == 1 else self._cancel)
+
+    def _start(self, job: Callable[[], Coroutine[None, None, None]]) -> None:
+        task = asyncio.create_task(job())
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def _drain(self) -> None:
+        _log.warning(
+            "draining: no new work is taken and running work stops where it can resume; "
+            "a second signal stops it now"
+        )
+        try:
+            await self._server.release()
+        except ReleaseError as exc:
+            _log.error("could not release everything", error=str(exc))
+
+    async def _cancel(self) -> None:
+        _log.warning("stopping now: running work is cancelled")
+        await self._server.cancel_runs()
+
+    async def _follow(self, owner_fd: int) -> None:
+        await wait_owner_gone(owner_fd)
+        _log.warning("the terminal is gone")
+        self._start(self._drain)
+        await asyncio.sleep(OWNER_DRAIN_S)
+        await self._cancel()
