@@ -194,13 +194,12 @@ async def _together(
             providing = tasks.create_task(provider)
             introspecting = tasks.create_task(application)
             connecting = tasks.create_task(connection)
-    except* FiskError as group:
-        raise _first(group) from None
+    except ExceptionGroup as group:
+        refused = group.subgroup(FiskError)
+        raise (_first(refused) if refused is not None else group.exceptions[0]) from None
     return providing.result(), introspecting.result(), connecting.result()
 
 
-def _first(group: BaseExceptionGroup[BaseException]) -> BaseException:
-    error: BaseException = group
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    return error
+def _first(group: ExceptionGroup[FiskError]) -> FiskError:
+    error = group.exceptions[0]
+    return _first(error) if isinstance(error, ExceptionGroup) else error
