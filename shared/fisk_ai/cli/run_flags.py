@@ -59,8 +59,9 @@ def parse(argv: Sequence[str], environ: Mapping[str, str]) -> RunFlags:
         UsageError, ConfigError: a combination that cannot be meant, or an address that is none.
         NotBuiltError: a flag of a later release.
     """
-    typed = vars(_parser().parse_intermixed_args(argv))
-    prompt = clean_surrogates(" ".join(typed["q"]))
+    flags, literal = _split_literal(argv)
+    typed = vars(_parser().parse_intermixed_args(flags))
+    prompt = clean_surrogates(" ".join([*typed["q"], *literal]))
     _first_gate(typed, prompt)
     address = credentials.base_url(typed["base_url"], environ)
     _refuse_later(typed)
@@ -82,6 +83,14 @@ def parse(argv: Sequence[str], environ: Mapping[str, str]) -> RunFlags:
         state_dir=typed["state_dir"],
         root_dir=typed["root_dir"],
     )
+
+
+def _split_literal(argv: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
+    """Cut the arguments at ``--``: argparse would look for flags behind it once more."""
+    if "--" not in argv:
+        return argv, ()
+    cut = list(argv).index("--")
+    return argv[:cut], argv[cut + 1 :]
 
 
 def _on(typed: bool | None, environ: Mapping[str, str], name: str) -> bool:  # noqa: FBT001 - argparse's own value

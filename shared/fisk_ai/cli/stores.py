@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fisk_ai.errors import ConfigError, SetupError
+from fisk_ai.errors import ConfigError
 from fisk_ai.sessions import builtin as _builtin
 from fisk_ai.sessions import store as sessions
 
@@ -94,22 +94,3 @@ def _file_store(
         options["directory"] = str(Path(state_dir).absolute())
     config = sessions.StoreConfig(options=options, store_dir=base, environ=environ)
     return sessions.new(FILE_BACKEND, config)
-
-
-def require_writable(directory: Path) -> None:
-    """Create ``directory`` if it is missing and prove that sessions can be written there.
-
-    Raises:
-        SetupError: it cannot be created or written.
-    """
-    try:
-        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        probe = directory / ".writable"
-        probe.touch(mode=0o600)
-        probe.unlink()
-    except OSError as exc:
-        raise SetupError(
-            f'the sessions directory "{directory}" cannot be written: {exc.strerror}; '
-            "pass --state-dir to keep sessions elsewhere",
-            key="--state-dir",
-        ) from exc

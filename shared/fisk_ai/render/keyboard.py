@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import termios
 from typing import TextIO
@@ -26,7 +27,8 @@ class Keyboard:
     def forget(self) -> None:
         """Drop what was typed before a question was on the screen: it cannot be its answer."""
         self._typed.clear()
-        termios.tcflush(self._stream.fileno(), termios.TCIFLUSH)
+        with contextlib.suppress(termios.error):  # the terminal went away: reading will say so
+            termios.tcflush(self._stream.fileno(), termios.TCIFLUSH)
 
     async def line(self) -> str:
         """Return the next line without its end; cancelling leaves the terminal as it was.

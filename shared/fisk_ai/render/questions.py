@@ -7,8 +7,9 @@ interrupt or a closed input ends the question without an answer; no decision is 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TextIO, TypeVar
 
 from fisk_ai.errors import FiskError, PromptAbortedError
@@ -51,38 +52,38 @@ class TerminalPrompter:
 
     async def approve(self, request: GateRequest) -> Choice:
         """Ask whether a gated call may run; ``no`` comes first and is the default."""
-        return await self._asked(self._approve(request))
+        return await self._asked(partial(self._approve, request))
 
     async def confirm(self, tool_use_id: str, question: str) -> bool:
         """Ask yes or no; no is the default."""
-        return await self._asked(self._confirm(question))
+        return await self._asked(partial(self._confirm, question))
 
     async def select(self, tool_use_id: str, question: str, options: Sequence[str]) -> int:
         """Ask for one of ``options``; a bare Enter chooses none and returns -1."""
-        return await self._asked(self._select(question, options))
+        return await self._asked(partial(self._select, question, options))
 
     async def input(self, tool_use_id: str, question: str, default: str) -> str:
         """Ask for a text; a bare Enter takes ``default``."""
-        return await self._asked(self._input(question, default))
+        return await self._asked(partial(self._input, question, default))
 
-    async def _asked(self, question: Awaitable[_T]) -> _T:
+    async def _asked(self, question: Callable[[], Coroutine[object, object, _T]]) -> _T:
         async with self._lock:
-            task = asyncio.ensure_future(question)
             if not self.can_prompt():
-                task.cancel()
                 raise FiskError(NO_OPERATOR_REASON)
+            task = asyncio.ensure_future(question())
             self._cancel = task.cancel
             try:
                 return await task
             except EOFError as exc:
+                self._say("")
                 raise PromptAbortedError("the input was closed before the answer") from exc
             except asyncio.CancelledError:
-                if not task.cancelled() or _cancelling():
+                self._say("")
+                if _cancelling():
                     raise
                 raise PromptAbortedError("the question was interrupted") from None
             finally:
                 self._cancel = None
-                task.cancel()
 
     async def _approve(self, request: GateRequest) -> Choice:
         command = for_terminal(request.command, NAME_LIMIT)

@@ -1,0 +1,60 @@
+"""Every ending has words and an exit code that never calls a failure success."""
+
+from __future__ import annotations
+
+import pytest
+
+from fisk_ai.cli.endings import ending, may_resume
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("suspended", "the run stopped where it can be resumed: d"),
+        ("deferred", "the run is waiting on an answer before it can go on: d"),
+    ],
+)
+def test_parked_work_is_said_and_is_no_failure(code: str, message: str) -> None:
+    end = ending(code, "d")
+    assert end.message == message
+    assert end.error == ""
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "capacity",
+        "draining",
+        "conversation_busy",
+        "turn_not_taken",
+        "failed",
+        "unknown_conversation",
+        "budget_exhausted",
+        "crashed",
+        "not_started",
+        "canceled",
+        "rejected",
+        "config_drift",
+        "provider_busy",
+        "incomplete",
+        "a_code_of_tomorrow",
+    ],
+)
+def test_everything_else_is_a_failure_with_its_detail(code: str) -> None:
+    end = ending(code, "why it failed")
+    assert end.message
+    assert end.error == "why it failed"
+    assert ending(code, "").error
+
+
+def test_an_agents_words_are_one_bounded_line() -> None:
+    end = ending("failed", "\x1b[2J{detail}\n" + "x" * 1000)
+    assert end.message.startswith("{detail} x")
+    assert len(end.message) == 401
+    assert len(end.error) == 401
+
+
+def test_only_a_spent_budget_is_not_worth_resuming() -> None:
+    assert may_resume("failed")
+    assert may_resume("")
+    assert not may_resume("budget_exhausted")

@@ -1,0 +1,182 @@
+"""The command as a process: what it imports, how it fails, which code it exits with."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from fisk_ai.cli.main import main
+from fisk_ai.cli.tree import COMMANDS
+from fisk_ai.version import __version__
+
+_HEAVY = (
+    "aiohttp",
+    "anthropic",
+    "httpx2",
+    "jsonschema_rs",
+    "mcp",
+    "msgspec",
+    "nats",
+    "opentelemetry",
+    "pydantic",
+    "rich",
+    "structlog",
+    "textual",
+    "uvloop",
+    "yaml",
+)
+_REPORT = """
+import sys
+from fisk_ai.cli.main import main
+status = main(sys.argv[1:])
+heavy = sorted(name for name in {heavy} if name in sys.modules)
+print("heavy:", *heavy, file=sys.stderr)
+sys.exit(status)
+"""
+
+
+def _imports(*words: str, heavy: tuple[str, ...] = _HEAVY) -> str:
+    code = _REPORT.format(heavy=heavy)
+    done = subprocess.run(
+        [sys.executable, "-c", code, *words], capture_output=True, text=True, check=True
+    )
+    return done.stderr.splitlines()[-1]
+
+
+@pytest.mark.parametrize("words", [("--help",), ("--version",)])
+def test_help_and_version_import_nothing_heavy(words: tuple[str, ...]) -> None:
+    assert _imports(*words) == "heavy:"
+
+
+def test_listing_sessions_imports_no_configuration_code_and_no_client(tmp_path: Path) -> None:
+    heavy = tuple(name for name in _HEAVY if name != "msgspec")
+    assert _imports("session", "--state-dir", str(tmp_path), "ls", heavy=heavy) == "heavy:"
+
+
+def test_the_version_is_the_releases(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert capsys.readouterr().out == f"{__version__}\n"
+
+
+def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(command.name in shown for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        ([], "a subcommand from the list below is required, none was given"),
+        (["cow"], "a subcommand from the list below is required, 'cow' is not one of them"),
+        (["--cow"], "a subcommand from the list below is required, '--cow' is not one of them"),
+        (["session"], "a subcommand from the list below is required, none was given"),
+        (["session", "cow"], "a subcommand from the list below is required, 'cow' is not one"),
+        (["run", "--cow"], "unrecognized arguments: --cow"),
+        (["run", "--config"], "argument --config: expected one argument"),
+        (["run", "--no-verbose", "x"], "unrecognized arguments: --no-verbose"),
+        (["run", "--verb", "x"], "unrecognized arguments: --verb"),
+        (["session", "show"], "the following arguments are required: id"),
+        (["session", "rm"], "the following arguments are required: id"),
+    ],
+)
+def test_bad_arguments_exit_1_with_a_reason_and_a_usage(
+    words: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith(f"error: {reason}")
+    assert len(printed.err.splitlines()) > 2
+
+
+@pytest.mark.parametrize("name", ["knowledge", "rag", "k", "mcp", "serve", "discover", "provision"])
+def test_a_command_of_a_later_release_is_refused_as_such(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([name, "--any", "thing"]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith("fisk-ai: error: fisk-ai ")
+    assert err.endswith(" is not built yet; this release has: run, session, info\n")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["stats", "x"],
+        ["query", "x"],
+        ["search"],
+        ["pending"],
+        ["answer", "x"],
+        ["approve", "x"],
+        ["deny", "x"],
+        ["show", "x", "--transcript"],
+        ["rm", "--older-than", "1d"],
+    ],
+)
+def test_a_session_verb_of_a_later_release_is_refused_as_such(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["session", *words]) == 1
+    err = capsys.readouterr().err
+    assert "is not built yet" in err
+    assert len(err.splitlines()) == 1
+
+
+@pytest.mark.parametrize("name", ["run", "info"])
+def test_every_command_says_what_it_takes(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([name, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: fisk-ai {name}")
+
+
+def _run(*words: str | bytes, closed: str = "") -> subprocess.CompletedProcess[bytes]:
+    program = [sys.executable, "-m", "fisk_ai.cli", *words]
+    if closed:
+        return subprocess.run(
+            ["sh", "-c", f'exec "$@" {closed}', "sh", *program], capture_output=True, check=False
+        )
+    return subprocess.run(program, capture_output=True, check=False)
+
+
+def test_arguments_that_are_no_text_are_refused_in_words() -> None:
+    done = _run("run", "--config", b"no\xff.yaml", "hi")
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"fisk-ai: error: reading config")
+    assert b"Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_closed_standard_streams_break_nothing(closed: str) -> None:
+    done = _run("--help", closed=closed)
+    assert done.returncode == 0
+    assert b"Traceback" not in done.stderr
+
+
+def test_a_reader_that_leaves_gets_no_traceback() -> None:
+    read, write = os.pipe()
+    os.close(read)
+    done = subprocess.run(
+        [sys.executable, "-m", "fisk_ai.cli", "--help"],
+        stdout=write,
+        stderr=subprocess.PIPE,
+        check=False,
+    )
+    os.close(write)
+    assert done.returncode == 1
+    assert done.stderr == b""
+
+
+def test_a_full_disk_is_one_sentence() -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "fisk_ai.cli", "--help"],
+            stdout=full,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert done.returncode == 1
+    assert done.stderr == b"fisk-ai: error: No space left on device\n"

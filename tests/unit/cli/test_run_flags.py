@@ -1,0 +1,123 @@
+"""The first gate of ``fisk-ai run``: everything refused before a file is read."""
+
+from __future__ import annotations
+
+import pytest
+
+from fisk_ai.cli.run_flags import parse
+from fisk_ai.errors import ConfigError, NotBuiltError, UsageError
+
+
+def test_words_are_joined_and_flags_may_stand_between_them() -> None:
+    flags = parse(["tell", "--verbose", "me", "--config", "a.yaml", "a", "joke"], {})
+    assert flags.prompt == "tell me a joke"
+    assert flags.verbose
+    assert flags.config_path == "a.yaml"
+
+
+def test_words_behind_two_dashes_are_never_flags() -> None:
+    assert parse(["--", "--help", "-x"], {}).prompt == "--help -x"
+
+
+def test_bytes_that_are_no_text_become_replacement_characters() -> None:
+    assert parse(["a\udcffb"], {}).prompt == "a\ufffdb"
+
+
+def test_exported_twins_set_what_was_not_typed() -> None:
+    environ = {"VERBOSE": "1", "THINKING": "true", "TOOL_OUTPUT": "yes", "NO_COLOR": "0"}
+    flags = parse(["x"], environ)
+    assert flags.verbose
+    assert flags.thinking
+    assert flags.tool_output
+    assert flags.no_color  # any text but an empty one says no colour
+
+
+@pytest.mark.parametrize(
+    ("argv", "error", "text"),
+    [
+        (
+            ["--resume", "x", "hello"],
+            UsageError,
+            "--resume does not take a query; the prompt is restored from the session",
+        ),
+        (["--force", "hello"], UsageError, "--force only applies when resuming"),
+        (
+            ["--identity", "x", "hello"],
+            UsageError,
+            (
+                "--identity only applies with --nats-context: it names the agent to address on a "
+                "bus, and the agent of this run has the identity its configuration gives it"
+            ),
+        ),
+        (
+            ["--base-url", "ftp://x", "hello"],
+            ConfigError,
+            (
+                "--base-url / ANTHROPIC_BASE_URL must be an http or https address with a host, "
+                'got "ftp://x"'
+            ),
+        ),
+        (
+            ["--base-url", "https://me:secret@host", "hello"],
+            ConfigError,
+            (
+                "--base-url / ANTHROPIC_BASE_URL must not carry a user name or password; "
+                "remove what is before the @"
+            ),
+        ),
+        (
+            ["--nats-context", "c", "hello"],
+            NotBuiltError,
+            (
+                "talking to an agent elsewhere (--nats-context) is not built yet; "
+                "leave --nats-context out"
+            ),
+        ),
+        (
+            ["--http-debug", "hello"],
+            NotBuiltError,
+            "dumping the model's requests (--http-debug) is not built yet; leave --http-debug out",
+        ),
+        (
+            ["--trace", "f", "hello"],
+            NotBuiltError,
+            "writing a trace (--trace) is not built yet; leave --trace out",
+        ),
+        (
+            ["--take-over", "--resume", "x"],
+            NotBuiltError,
+            "taking a session over (--take-over) is not built yet; leave --take-over out",
+        ),
+        (
+            ["--no-telemetry", "hello"],
+            NotBuiltError,
+            "telemetry, and so --no-telemetry, is not built yet; leave --no-telemetry out",
+        ),
+        (
+            ["--api-key", "k", "--api-key-file", "f", "hello"],
+            UsageError,
+            "--api-key-file cannot be used beside --api-key; pass one of them",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_by_name(
+    argv: list[str], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error) as refused:
+        parse(argv, {})
+    assert str(refused.value) == text
+
+
+def test_the_gate_has_an_order() -> None:
+    argv = ["--force", "--identity", "x", "--base-url", "nonsense", "hello"]
+    with pytest.raises(UsageError, match="--force only"):
+        parse(argv, {})
+    with pytest.raises(UsageError, match="--identity only"):
+        parse(argv[1:], {})
+    with pytest.raises(ConfigError, match="--base-url"):
+        parse(argv[3:], {})
+
+
+def test_exported_variables_of_later_features_fail_nothing() -> None:
+    environ = {"HTTP_DEBUG": "1", "NO_TELEMETRY": "1", "NO_TUI": "1"}
+    assert parse(["hello"], environ).prompt == "hello"

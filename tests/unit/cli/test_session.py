@@ -1,0 +1,179 @@
+"""``fisk-ai session`` over a real file store."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fisk_ai.cli.main import main
+from fisk_ai.cli.times import local_time, moment
+from fisk_ai.sessions.file import FileStore
+from fisk_ai.sessions.records import Decision, Deferred, Payload
+from fisk_ai.testing import session_records as written
+
+
+async def _write(directory: Path, session_id: str, *payloads: Payload, prompt: str) -> None:
+    meta = replace(written.meta(prompt), conversation_token="secret-token", caller="fisk-ai")
+    journal = await FileStore(directory).create(session_id, meta)
+    for payload in payloads:
+        await journal.append(journal.last_seq() + 1, payload)
+    await journal.close()
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Path:
+    directory = tmp_path / "runs"
+    done = (written.assistant(say="Moo."), written.terminal())
+    parked = (
+        written.assistant("c1", "c2"),
+        Decision(tool="say"),
+        Deferred(tool_use_id="c1", tool_name="ask", note="which\x1b[31m colour?", handle="h1"),
+    )
+    asyncio.run(_write(directory, "older", *done, prompt="say\nmoo " + "x" * 60))
+    asyncio.run(_write(directory, "newer", *parked, prompt="wait\x1b[2J here"))
+    return directory
+
+
+def _session(directory: Path, *words: str) -> int:
+    return main(["session", "--state-dir", str(directory), *words])
+
+
+def test_sessions_are_listed_with_their_status(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _session(store, "ls") == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[1].split("│")[1:6] == [
+        " ID    ",
+        " Model ",
+        " Status    ",
+        " Updated             ",
+        f" {'Prompt':<51} ",
+    ]
+    rows = {line.split("│")[1].strip(): line for line in lines[3:5]}
+    assert " completed " in rows["older"]
+    assert f" say moo {'x' * 42}… " in rows["older"]
+    assert " open " in rows["newer"]
+    assert " wait here " in rows["newer"]
+
+
+def test_list_is_another_name_and_flags_may_follow(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["session", "list", "--state-dir", str(store)]) == 0
+    assert "older" in capsys.readouterr().out
+
+
+def test_an_empty_store_says_where_else_to_look(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _session(tmp_path / "none", "ls") == 0
+    out = capsys.readouterr().out
+    assert out.startswith("No checkpointed sessions; pass --config")
+
+
+def test_a_session_is_shown_as_a_document(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _session(store, "view", "newer") == 0
+    assert capsys.readouterr().out.splitlines() == [
+        "Session newer:",
+        "",
+        "              Caller: fisk-ai",
+        "  Conversation token: secret-token (a caller sends this to continue)",
+        "              Status: open",
+        "               Model: small",
+        "           Next iter: 1",
+        "           LLM calls: 1",
+        "          Tool calls: 0 (remote 0, mcp 0)",
+        "              Tokens: 20 of 1000 budget (10 in / 10 out)",
+        "             Pending: an in-flight tool batch will resume first",
+        "           Approvals: say",
+        "",
+        "  Waiting on:",
+        "",
+        "    c1 -> ask: which colour? (h1)",
+        "    Answer one on a request carrying this conversation's token.",
+        "",
+        "  Prompt:",
+        "",
+        "    wait here",
+    ]
+
+
+def test_removed_sessions_are_gone(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert _session(store, "rm", "older", "newer") == 0
+    assert capsys.readouterr().out == "Removed session older\nRemoved session newer\n"
+    assert list(store.glob("*.json")) == []
+
+
+def test_a_damaged_session_can_be_removed(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    journal = store / "older.json"
+    journal.write_bytes(b"damage\n" + journal.read_bytes())
+    assert _session(store, "show", "older") == 1
+    assert capsys.readouterr().err.startswith("fisk-ai: error: ")
+    assert _session(store, "delete", "older") == 0
+    assert not journal.exists()
+
+
+@pytest.mark.parametrize("verb", ["show", "rm"])
+@pytest.mark.parametrize("hostile", ["../older", "*", "a b", "x" * 129, "-x", "unknown", "older\n"])
+def test_a_hostile_or_unknown_id_is_one_sentence(
+    store: Path, verb: str, hostile: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(path.name for path in store.glob("*.json"))
+    assert _session(store, verb, "--", hostile) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("fisk-ai: error: ")
+    assert len(printed.err.splitlines()) == 1
+    assert sorted(path.name for path in store.glob("*.json")) == before
+
+
+def test_reading_takes_no_session_from_whoever_runs_it(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    holder = asyncio.run(FileStore(store).open("older"))
+    assert _session(store, "show", "older") == 0
+    assert _session(store, "rm", "older") == 1
+    assert "fisk-ai: error: " in capsys.readouterr().err
+    asyncio.run(holder.close())
+
+
+def test_a_configuration_selects_the_store(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "agent.yaml"
+    config.write_text(
+        f"harness: {{sessions: {{backend: file, options: {{directory: {store}}}}}}}\n",
+        encoding="utf-8",
+    )
+    assert main(["session", "--config", str(config), "ls"]) == 0
+    assert "older" in capsys.readouterr().out
+
+
+def test_a_missing_configuration_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["session", "--config", str(tmp_path / "none.yaml"), "ls"]) == 1
+    assert capsys.readouterr().err.startswith("fisk-ai: error: reading config ")
+
+
+def test_a_state_directory_that_cannot_be_used_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("", encoding="utf-8")
+    assert _session(tmp_path / "file" / "runs", "ls") == 1
+    err = capsys.readouterr().err
+    assert str(tmp_path / "file" / "runs") in err
+    assert len(err.splitlines()) == 1
+
+
+def test_times_are_shown_on_the_readers_clock() -> None:
+    text = "2026-03-04T10:11:12.123456789Z"
+    parsed = moment(text)
+    assert parsed is not None
+    assert local_time(text) == parsed.astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    assert local_time("soon\x1b[1m") == "soon"
+    assert moment("2026-03-04T10:11:12") is None

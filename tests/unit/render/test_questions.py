@@ -1,0 +1,183 @@
+"""Questions at a real pseudo-terminal."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import pty
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TextIO
+
+import pytest
+
+from fisk_ai.errors import FiskError, PromptAbortedError
+from fisk_ai.render.keyboard import Keyboard
+from fisk_ai.render.questions import TerminalPrompter
+from fisk_ai.toolkit.prompter import GateRequest
+
+
+class Screen(io.StringIO):
+    """What a person sees; wakes whoever waits for a text on it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.changed = asyncio.Event()
+
+    def write(self, text: str, /) -> int:
+        self.changed.set()
+        return super().write(text)
+
+    async def wait_for(self, text: str) -> None:
+        async with asyncio.timeout(5):
+            while text not in self.getvalue():
+                self.changed.clear()
+                await self.changed.wait()
+
+
+@dataclass
+class Person:
+    """One end of a terminal whose other end the prompter reads."""
+
+    prompter: TerminalPrompter
+    screen: Screen
+    stdin: TextIO
+    fd: int
+
+    async def types(self, text: str, *, after: str = "answer") -> None:
+        await self.screen.wait_for(after)
+        os.write(self.fd, text.encode())
+
+
+@pytest.fixture
+def person() -> Iterator[Person]:
+    leader, follower = pty.openpty()
+    with os.fdopen(follower, encoding="utf-8") as stdin:
+        screen = Screen()
+        yield Person(TerminalPrompter(Keyboard(stdin), screen), screen, stdin, leader)
+    os.close(leader)
+
+
+def _gate(command: str = "say") -> GateRequest:
+    return GateRequest(
+        tool_use_id="c1",
+        command=command,
+        display="cowsay say Moo",
+        tag="impact:rw",
+        args_sha256="0" * 64,
+    )
+
+
+@pytest.mark.parametrize(
+    ("typed", "choice"), [("\n", "no"), ("1\n", "no"), ("2\n", "once"), ("3\n", "always")]
+)
+async def test_no_is_the_first_choice_and_the_default(
+    person: Person, typed: str, choice: str
+) -> None:
+    asking = asyncio.ensure_future(person.prompter.approve(_gate()))
+    await person.types(typed)
+    assert await asking == choice
+    shown = person.screen.getvalue()
+    assert 'confirmation required: "say" carries tag "impact:rw"\n-> cowsay say Moo\n' in shown
+    assert "Run this command?\n  1) No, do not run it\n  2) Yes, run it once\n" in shown
+    assert ("will not ask again" in shown) is (choice == "always")
+
+
+async def test_anything_but_a_number_of_the_list_asks_again(person: Person) -> None:
+    asking = asyncio.ensure_future(person.prompter.approve(_gate()))
+    for typed in ("yes\n", "0\n", "4\n", "²\n", "-1\n", "9" * 5000 + "\n"):
+        before = person.screen.getvalue().count("type a number")
+        await person.types(typed)
+        async with asyncio.timeout(5):
+            while person.screen.getvalue().count("type a number") == before:
+                person.screen.changed.clear()
+                await person.screen.changed.wait()
+    await person.types("2\n")
+    assert await asking == "once"
+
+
+async def test_what_was_typed_before_the_question_is_no_answer(person: Person) -> None:
+    os.write(person.fd, b"3\n")
+    asking = asyncio.ensure_future(person.prompter.approve(_gate()))
+    await person.types("\n")
+    assert await asking == "no"
+
+
+@pytest.mark.parametrize(("typed", "answer"), [("\n", False), ("1\n", False), ("2\n", True)])
+async def test_a_confirmation_defaults_to_no(person: Person, typed: str, *, answer: bool) -> None:
+    asking = asyncio.ensure_future(person.prompter.confirm("c1", "Really?"))
+    await person.types(typed)
+    assert await asking is answer
+
+
+@pytest.mark.parametrize(("typed", "index"), [("2\n", 1), ("\n", -1)])
+async def test_a_selection_is_a_position_or_none(person: Person, typed: str, index: int) -> None:
+    asking = asyncio.ensure_future(person.prompter.select("c1", "Which?", ["red", "blue"]))
+    await person.types(typed)
+    assert await asking == index
+
+
+@pytest.mark.parametrize(("typed", "value"), [("grün\n", "grün"), ("\n", "red")])
+async def test_a_text_may_be_left_at_its_default(person: Person, typed: str, value: str) -> None:
+    asking = asyncio.ensure_future(person.prompter.input("c1", "Colour?", "red"))
+    await person.types(typed, after="> ")
+    assert await asking == value
+
+
+async def test_a_closed_input_is_no_answer(person: Person) -> None:
+    asking = asyncio.ensure_future(person.prompter.approve(_gate()))
+    await person.types("\x04")
+    with pytest.raises(PromptAbortedError):
+        await asking
+
+
+async def test_an_interrupt_ends_the_question_that_is_open(person: Person) -> None:
+    assert person.prompter.abort() is False
+    asking = asyncio.ensure_future(person.prompter.approve(_gate()))
+    await person.screen.wait_for("answer")
+    assert person.prompter.abort() is True
+    with pytest.raises(PromptAbortedError):
+        await asking
+    assert person.prompter.abort() is False
+
+
+async def test_a_question_that_is_given_up_lets_go_of_the_keyboard(person: Person) -> None:
+    asking = asyncio.ensure_future(person.prompter.confirm("c1", "Really?"))
+    await person.screen.wait_for("answer")
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    assert asyncio.get_running_loop().remove_reader(person.stdin.fileno()) is False
+    second = asyncio.ensure_future(person.prompter.confirm("c1", "Then this?"))
+    await person.types("2\n", after="Then this?\n  1) No\n  2) Yes\nanswer")
+    assert await second is True
+
+
+async def test_one_question_is_asked_at_a_time(person: Person) -> None:
+    first = asyncio.ensure_future(person.prompter.confirm("c1", "First?"))
+    second = asyncio.ensure_future(person.prompter.confirm("c2", "Second?"))
+    await person.screen.wait_for("First?")
+    assert "Second?" not in person.screen.getvalue()
+    await person.types("2\n")
+    assert await first is True
+    await person.types("\n", after="Second?\n  1) No\n  2) Yes\nanswer")
+    assert await second is False
+
+
+async def test_without_a_terminal_nobody_is_asked() -> None:
+    screen = Screen()
+    prompter = TerminalPrompter(Keyboard(io.StringIO("2\n")), screen)
+    assert prompter.can_prompt() is False
+    with pytest.raises(FiskError, match="no interactive terminal"):
+        await prompter.approve(_gate())
+    assert screen.getvalue() == ""
+
+
+async def test_a_models_words_cannot_pose_as_ours(person: Person) -> None:
+    hostile = "fine\x1b[2J\n-> ls\nRun this command?"
+    asking = asyncio.ensure_future(person.prompter.confirm("c1", hostile))
+    await person.types("\n")
+    assert await asking is False
+    assert "the agent asks:\n  fine\n  -> ls\n  Run this command?\n" in person.screen.getvalue()
+    assert "\x1b" not in person.screen.getvalue()

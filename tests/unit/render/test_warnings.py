@@ -1,0 +1,47 @@
+"""Advisories in words."""
+
+from __future__ import annotations
+
+import pytest
+
+from fisk_ai.render.warnings import SENTENCE_LIMIT, WORDED_KINDS, sentence
+from fisk_ai.toolkit.contract import Advisory
+
+
+@pytest.mark.parametrize(
+    ("advisory", "words"),
+    [
+        (Advisory(kind="confirm_no_terminal", count=2), "expose.agent.a2a.prompts.elicit"),
+        (Advisory(kind="hitl_no_terminal"), "expose.agent.a2a.prompts.elicit"),
+        (Advisory(kind="confirm_tag_unmatched", name="impact:x"), '"impact:x"'),
+        (Advisory(kind="tool_timeout", name="slow"), "harness.tool_timeout"),
+        (Advisory(kind="unknown_tool", name="ghost"), 'called "ghost"'),
+        (Advisory(kind="missing_required", name="say", params=("text",)), "without text"),
+        (Advisory(kind="approvals_dropped", count=1), "1 standing approval was dropped"),
+        (Advisory(kind="approvals_dropped", count=3), "3 standing approvals were dropped"),
+        (Advisory(kind="tool_set_drift", params=("added x",)), "added x"),
+        (Advisory(kind="journal_close", error="disk full"), "disk full"),
+    ],
+)
+def test_an_advisory_names_what_it_is_about(advisory: Advisory, words: str) -> None:
+    assert words in sentence(advisory)
+
+
+@pytest.mark.parametrize("kind", sorted(WORDED_KINDS))
+def test_every_worded_kind_is_one_sentence_and_not_its_own_name(kind: str) -> None:
+    line = sentence(Advisory(kind=kind, name="n", count=2, params=("p",), error="e"))
+    assert not line.startswith(kind)
+    assert "\n" not in line
+    assert line[0].isalnum() or line[0] == '"'
+
+
+def test_an_unknown_kind_shows_its_fields() -> None:
+    advisory = Advisory(kind="novel", name="n", count=3, params=("a", "b"), error="e")
+    assert sentence(advisory) == "novel: n: 3: a, b: e"
+
+
+def test_a_warning_is_one_sanitised_line_of_bounded_length() -> None:
+    line = sentence(Advisory(kind="turn_error_interactive", error="\x1b[31m" + "x\n" * 1000))
+    assert "\x1b" not in line
+    assert "\n" not in line
+    assert len(line) <= SENTENCE_LIMIT + 1
