@@ -82,7 +82,7 @@ class FileStore:
     async def load(self, run_id: str) -> RunState:
         """Fold a session without taking it."""
         path = self._path(run_id)
-        return await self._reading(lambda: fold(_records(path)))
+        return await self._reading(partial(_folded, path))
 
     async def records(self, run_id: str) -> builtins.list[Record]:
         """Return a session's records without taking it."""
@@ -208,6 +208,14 @@ def _records(path: Path) -> tuple[Record, ...]:
     if not records:
         raise EmptyError(f"session {path.stem} has no record; its creation was interrupted")
     return records
+
+
+def _folded(path: Path) -> RunState:
+    records = _records(path)
+    try:
+        return fold(records)
+    except StoreError as exc:
+        raise type(exc)(f"session {path.stem}: {exc}") from exc
 
 
 def _new_journal(path: Path, lock: Lock) -> FileJournal:

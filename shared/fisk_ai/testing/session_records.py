@@ -1,0 +1,91 @@
+"""Records for tests: the shortest way to write down a session."""
+
+from __future__ import annotations
+
+from fisk_ai.llm.model import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
+from fisk_ai.sessions import codec
+from fisk_ai.sessions.records import (
+    Assistant,
+    Claim,
+    Fingerprint,
+    Meta,
+    Payload,
+    Reason,
+    Record,
+    Terminal,
+    ToolKind,
+    ToolResult,
+    User,
+)
+
+TIME = "2026-07-24T09:15:02.5Z"
+"""When everything in a test happens, unless a test says otherwise."""
+
+
+def fingerprint(**changes: str | int) -> Fingerprint:
+    """Return what a test's session was started with."""
+    values: dict[str, str | int] = {
+        "provider": "scripted",
+        "model": "small",
+        "system_hash": "5" * 64,
+        "tools_hash": "7" * 64,
+        "thinking_mode": "off",
+        "max_tokens": 1000,
+        "max_iterations": 20,
+    }
+    return Fingerprint(**(values | changes))  # pyright: ignore[reportArgumentType] - a test's own words
+
+
+def meta(prompt: str = "hello", *, agent: str = "", created: str = TIME, request: str = "") -> Meta:
+    """Return the record that opens a session; its store fills in the id."""
+    return Meta(
+        run_id="session",
+        created=created,
+        fingerprint=fingerprint(),
+        prompt=prompt,
+        agent=agent,
+        request=request,
+    )
+
+
+def assistant(
+    *calls: str, say: str = "", iteration: int = 0, stop_reason: str = "", tokens: int = 10
+) -> Assistant:
+    """Return a reply that says something, asks for calls by their ids, or both."""
+    content: list[Block] = [TextBlock(say)] if say else []
+    content += [ToolUseBlock(call, "say", b'{"message":"Moo"}') for call in calls]
+    return Assistant(
+        iteration=iteration,
+        message=Message("assistant", tuple(content)),
+        stop_reason=stop_reason or ("tool_use" if calls else "end_turn"),
+        in_tokens=tokens,
+        out_tokens=tokens,
+    )
+
+
+def result(call: str, content: str = "done", *, kind: ToolKind = "application") -> ToolResult:
+    """Return the answer of a call that was dispatched."""
+    return ToolResult(
+        tool_use_id=call, result=ToolResultBlock(call, content), kind=kind, dispatched=True
+    )
+
+
+def user(text: str, *, request: str = "") -> User:
+    """Return a follow-up prompt."""
+    return User(message=Message("user", (TextBlock(text),)), request=request)
+
+
+def terminal(reason: Reason = "completed") -> Terminal:
+    """Return the end of a run."""
+    return Terminal(reason=reason)
+
+
+def claim() -> Claim:
+    """Return the mark of a resume."""
+    return Claim(by="worker", claimed=TIME)
+
+
+def journal(*payloads: Payload) -> list[Record]:
+    """Return the records of a session that begins with :func:`meta`, numbered and timed."""
+    numbered = enumerate((meta(), *payloads), start=1)
+    return [codec.record_of(seq, payload, time=TIME) for seq, payload in numbered]

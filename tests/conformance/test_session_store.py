@@ -1,0 +1,17 @@
+"""Each session backend keeps the promises of the one contract."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fisk_ai.sessions.file import FileStore
+from fisk_ai.testing import session_store
+
+
+@pytest.mark.parametrize("check", session_store.CHECKS, ids=session_store.name_of)
+async def test_the_file_store_keeps_the_contract(
+    check: session_store.Check, tmp_path: Path
+) -> None:
+    await check(FileStore(tmp_path / "runs"))
