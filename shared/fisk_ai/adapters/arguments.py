@@ -1,0 +1,60 @@
+"""From fisk's command line to the one Click and Typer understand.
+
+Fisk accepts an application's flags anywhere; these libraries accept the root's options only before
+the first command, so they are moved there. Rules: ``docs/reference/adapters.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from fisk_ai.adapters.program import Command, Parameter, Program
+
+
+def rearrange(program: Program, arguments: Sequence[str]) -> list[str]:
+    """Return the arguments in the order the program's library needs."""
+    if program.is_single:
+        is_named = bool(arguments) and arguments[0] == program.commands[0].name
+        return list(arguments[1:] if is_named else arguments)
+    depth, command = _walk(program, arguments)
+    if command is None:
+        return list(arguments)
+    own = _spellings(command.options)
+    moved = _spellings(program.options) - own
+    end = list(arguments).index("--") if "--" in arguments else len(arguments)
+    front, behind = _sort(arguments[depth:end], moved, own)
+    return [*front, *arguments[:depth], *behind, *arguments[end:]]
+
+
+def _walk(program: Program, arguments: Sequence[str]) -> tuple[int, Command | None]:
+    """Return how many arguments name commands, and the command they lead to."""
+    found: Command | None = None
+    commands = program.commands
+    for depth, word in enumerate(arguments):
+        child = next((command for command in commands if command.name == word), None)
+        if child is None:
+            return depth, found
+        found, commands = child, child.commands
+    return len(arguments), found
+
+
+def _spellings(options: Sequence[Parameter]) -> set[str]:
+    """Return what the tokens of these options start with: a flag alone, a value with its sign."""
+    found: set[str] = set()
+    for option in options:
+        if option.kind != "boolean":
+            found.add(f"--{option.name}=")
+            continue
+        found.add(f"--{option.name}")
+        if option.is_negatable:
+            found.add(f"--no-{option.name}")
+    return found
+
+
+def _sort(tokens: Sequence[str], moved: set[str], own: set[str]) -> tuple[list[str], list[str]]:
+    front: list[str] = []
+    behind: list[str] = []
+    for token in tokens:
+        name, sign, _ = token.partition("=")
+        (front if name + sign in moved and name + sign not in own else behind).append(token)
+    return front, behind
