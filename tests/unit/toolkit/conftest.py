@@ -108,8 +108,11 @@ def gone() -> Callable[[int], Awaitable[None]]:
 def written() -> Callable[[Path], Awaitable[str]]:
     """Wait until another process wrote a whole line into a file, and return it."""
 
+    def content(path: Path) -> str:
+        return path.read_text(encoding="utf-8") if path.exists() else ""
+
     async def line(path: Path) -> str:
-        await _until(lambda: path.exists() and path.read_text(encoding="utf-8").endswith("\n"))
-        return path.read_text(encoding="utf-8").strip()
+        await _until(lambda: content(path).endswith("\n"))
+        return content(path).strip()
 
     return line

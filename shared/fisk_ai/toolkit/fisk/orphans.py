@@ -28,7 +28,7 @@ while read -r change group; do
     -) live="${live%% $group *} ${live#* $group }" ;;
   esac
 done
-for group in $live; do kill -9 -- "-$group" 2>/dev/null; done
+for group in $live; do kill -s KILL -- "-$group" 2>/dev/null; done
 """
 
 
@@ -44,6 +44,11 @@ class OrphanWatch:
         self._watcher: subprocess.Popen[bytes] | None = None
         self._pipe = -1
         self._lock = Lock()
+
+    @property
+    def watcher_id(self) -> int | None:
+        """Return the watcher's process id, ``None`` while there is no watcher."""
+        return None if self._watcher is None else self._watcher.pid
 
     def add(self, group: int) -> None:
         """Watch a group from now on."""

@@ -1,0 +1,60 @@
+"""What a child inherits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fisk_ai.toolkit.environment import child_environment
+
+SECRETS = [
+    "ANTHROPIC_API_KEY",
+    "ANTHROPIC_AUTH_TOKEN",
+    "ANTHROPIC_IDENTITY_TOKEN",
+    "ANTHROPIC_WEBHOOK_SIGNING_KEY",
+    "ANTHROPIC_CUSTOM_HEADERS",
+    "OTEL_EXPORTER_OTLP_HEADERS",
+    "OTEL_EXPORTER_OTLP_TRACES_HEADERS",
+    "OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY",
+    "OTEL_EXPORTER_OTLP_LOGS_CLIENT_CERTIFICATE",
+    "OTEL_EXPORTER_OTLP_CERTIFICATE",
+    "SLACK_APP_TOKEN",
+    "SLACK_BOT_TOKEN",
+    "FISK_AI_NATS_CREDS",
+    "FISK_AI_NATS_URL",
+    "FISK_AI_FAULT",
+]
+
+
+def test_credentials_go_by_name_and_everything_else_stays() -> None:
+    kept = {
+        "HOME": "/h",
+        "TMPDIR": "/t",
+        "PATH": "/bin",
+        "ANTHROPIC_PROFILE": "p",
+        "XDG_CONFIG_HOME": "/c",
+        "anthropic_api_key": "another name",
+        "OTEL_EXPORTER_OTLP_ENDPOINT": "e",
+        "PWD": "/here",
+    }
+    inherited = kept | dict.fromkeys(SECRETS, "secret")
+    child = child_environment(inherited, work_dir=None, call_ref="")
+    assert child == kept | {"LLMFORMAT": "1", "FISK_AI": "1"}
+
+
+def test_the_two_words_about_the_caller_beat_inherited_ones_and_stand_last() -> None:
+    child = child_environment(
+        {"LLMFORMAT": "0", "FISK_AI": "no", "Z": "z"}, work_dir=None, call_ref=""
+    )
+    assert child == {"LLMFORMAT": "1", "FISK_AI": "1", "Z": "z"}
+
+
+def test_a_work_directory_moves_the_working_directory_variable_along() -> None:
+    child = child_environment({"PWD": "/old"}, work_dir=Path("/work"), call_ref="")
+    assert child["PWD"] == "/work"
+
+
+def test_the_call_is_named_and_never_inherited() -> None:
+    inherited = {"FISK_AI_CALL": "other/1"}
+    assert "FISK_AI_CALL" not in child_environment(inherited, work_dir=None, call_ref="")
+    named = child_environment(inherited, work_dir=None, call_ref="s/toolu_1")
+    assert named["FISK_AI_CALL"] == "s/toolu_1"
