@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-import structlog
-
 from agent_worker import logs, resources
 from agent_worker import settings as environment
 from agent_worker.arguments import Arguments
@@ -17,11 +15,12 @@ from agent_worker.settings import Settings
 from agent_worker.stopping import Stopping
 from fisk_ai.bus.service import Service as MicroService
 from fisk_ai.config import Config
+from fisk_ai.serving.log import get_logger
 from fisk_ai.serving.runner import Resources, build_runner
 from fisk_ai.serving.server import Server
 from fisk_ai.version import __version__
 
-_log = structlog.stdlib.get_logger("agent_worker")
+_log = get_logger("agent_worker")
 
 
 async def run(arguments: Arguments, environ: Mapping[str, str], ready: ReadyLine) -> int:

@@ -9,10 +9,8 @@ from __future__ import annotations
 import logging
 import sys
 
-import structlog
-from structlog.typing import Processor
-
 from agent_worker.settings import LogFormat
+from fisk_ai.serving.log import structlog
 
 HOSTED_LEVEL = "warning"
 SERVED_LEVEL = "info"
@@ -27,13 +25,13 @@ def level_of(chosen: str, *, hosted: bool, verbose: bool) -> str:
 
 def configure(level: str, log_format: LogFormat) -> None:
     """Send every log line of this process to stderr."""
-    shared: list[Processor] = [
+    shared: list[structlog.typing.Processor] = [
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
     ]
-    renderer: Processor = (
+    renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer()
         if log_format == "json"
         else structlog.dev.ConsoleRenderer(colors=False)

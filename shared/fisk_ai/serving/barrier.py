@@ -10,14 +10,13 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
-import structlog
-
 from fisk_ai.serving.contract import DONE_TIMEOUT_S, Outcome, Work
+from fisk_ai.serving.log import get_logger
 
 Runner = Callable[[Work], Awaitable[Outcome]]
 """Does one piece of work; built by :mod:`fisk_ai.serving.runner`."""
 
-_log = structlog.stdlib.get_logger("fisk_ai.serving")
+_log = get_logger("fisk_ai.serving")
 
 
 async def outcome_of(work: Work, runner: Runner) -> Outcome:

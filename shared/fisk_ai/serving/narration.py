@@ -6,10 +6,9 @@ crash. Prompts, answers, arguments and results are never logged.
 
 from __future__ import annotations
 
-import structlog
-
 from fisk_ai.agent.events import EventSink, Starting, ToolCallEvent, ToolResultEvent
 from fisk_ai.llm.model import Delta, Response
+from fisk_ai.serving.log import get_logger
 from fisk_ai.text.sanitise import for_display
 from fisk_ai.text.trim import utf8_prefix
 from fisk_ai.toolkit.contract import Advisory
@@ -30,7 +29,7 @@ class Narration:
 
     def __init__(self, inner: EventSink, work_id: str) -> None:
         self._inner = inner
-        self._log = structlog.stdlib.get_logger("fisk_ai.serving").bind(work=work_id)
+        self._log = get_logger("fisk_ai.serving").bind(work=work_id)
 
     async def warn(self, advisory: Advisory) -> None:
         """Log an advisory, whatever the channel does with it."""

@@ -7,8 +7,6 @@ from collections.abc import Coroutine
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-import structlog
-
 from fisk_ai.serving.barrier import Runner, finished, hard_stopped, outcome_of, report
 from fisk_ai.serving.contract import (
     DEFAULT_SLOTS,
@@ -19,12 +17,13 @@ from fisk_ai.serving.contract import (
     Releasable,
     Work,
 )
+from fisk_ai.serving.log import get_logger
 
 RETRY_S = 5.0
 """Pause after a channel failed to produce: long enough not to spin, short enough to recover."""
 
 T = TypeVar("T")
-_log = structlog.stdlib.get_logger("fisk_ai.serving")
+_log = get_logger("fisk_ai.serving")
 
 
 @dataclass(slots=True)

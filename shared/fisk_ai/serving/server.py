@@ -10,14 +10,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-import structlog
-
 from fisk_ai.errors import FiskError, SetupError
 from fisk_ai.serving.barrier import Runner
 from fisk_ai.serving.contract import Channel, Faulting, Releasable, Service
+from fisk_ai.serving.log import get_logger
 from fisk_ai.serving.pool import Pool, Stage
 
-_log = structlog.stdlib.get_logger("fisk_ai.serving")
+_log = get_logger("fisk_ai.serving")
 
 
 class ReleaseError(FiskError):
