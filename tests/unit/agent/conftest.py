@@ -10,8 +10,14 @@ from fisk_ai.testing.agent import AgentBench
 
 
 @pytest.fixture
-def bench(tmp_path: Path) -> AgentBench:
+def runs(tmp_path: Path) -> Path:
+    """Where the bench keeps its sessions."""
+    return tmp_path / "runs"
+
+
+@pytest.fixture
+def bench(runs: Path) -> AgentBench:
     config = Config.model_validate(
         {"identity": "tester", "system_prompt": "be brief", "llm": {"model": "m"}}
     )
-    return AgentBench(store=FileStore(tmp_path / "runs"), config=config)
+    return AgentBench(store=FileStore(runs), config=config)

@@ -11,6 +11,7 @@ from fisk_ai.testing.agent import AgentBench, call, say
 from fisk_ai.testing.events import ScriptedPrompter
 from fisk_ai.testing.tools import FakeTool
 from fisk_ai.text import gojson
+from fisk_ai.toolkit.prompter import NO_OPERATOR_REASON
 
 
 def gated(name: str = "remove") -> FakeTool:
@@ -40,9 +41,7 @@ async def test_with_nobody_to_ask_the_call_is_denied_in_words(bench: AgentBench)
     bench.tools = [tool]
     result, _ = await bench.run(call(("a", "remove")), say("cannot"))
     refused = await denial(bench)
-    assert isinstance(refused, dict)
-    assert refused["allowed"] is False
-    assert "no operator could be asked" in str(refused["reason"])
+    assert refused == {"allowed": False, "reason": NO_OPERATOR_REASON}
     assert (tool.calls, bench.events.of(ToolCallEvent)) == ([], [])
     assert result.stats is not None
     assert result.stats.tool_calls == 1

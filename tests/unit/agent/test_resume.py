@@ -1,0 +1,280 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from fisk_ai.agent.events import Starting
+from fisk_ai.agent.options import Checkpoint
+from fisk_ai.agent.prompt import RESUME_REMINDER
+from fisk_ai.errors import (
+    DriftError,
+    LockedError,
+    NotFoundError,
+    ProviderError,
+    RefusedError,
+)
+from fisk_ai.llm.model import Message, TextBlock, ToolResultBlock, ToolUseBlock
+from fisk_ai.llm.provider import Capabilities
+from fisk_ai.sessions.file import FileStore
+from fisk_ai.sessions.records import Claim, Deferred, Meta, User
+from fisk_ai.sessions.state import RunState
+from fisk_ai.sessions.store import Store
+from fisk_ai.testing.agent import AgentBench, call, say
+from fisk_ai.testing.tools import FakeTool
+from fisk_ai.toolkit.contract import Advisory
+
+
+@pytest.fixture
+async def parked(bench: AgentBench) -> AgentBench:
+    """A session that was suspended after its first batch."""
+    bench.tools = [FakeTool(name="look")]
+    await bench.run(call(("a", "look")), suspend_requested=lambda: bool(bench.model.requests))
+    return bench
+
+
+async def test_a_resume_continues_the_same_conversation(parked: AgentBench) -> None:
+    result, error = await parked.resume(say("done"))
+    assert (result.reason, result.text, error) == ("completed", "done", None)
+    (request,) = parked.model.requests
+    assert request.messages == (
+        Message("user", (TextBlock("go"),)),
+        Message("assistant", (ToolUseBlock("a", "look"),)),
+        Message("user", (ToolResultBlock("a", "done"),)),
+    )
+    assert request.system_blocks == ("be brief", RESUME_REMINDER)
+
+
+async def test_the_claim_is_the_first_record_of_a_resume(parked: AgentBench) -> None:
+    before = len(await parked.kinds())
+    await parked.run(say("done"), claimed_by="turn-7", prompt="ignored")
+    claim = (await parked.payloads())[before]
+    assert isinstance(claim, Claim)
+    assert claim.by == "turn-7"
+
+
+async def test_a_claim_names_its_process_when_nobody_else_does(parked: AgentBench) -> None:
+    await parked.resume(say("done"))
+    (claim,) = (item for item in await parked.payloads() if isinstance(item, Claim))
+    assert claim.by.startswith("tester@")
+    assert " pid " in claim.by
+
+
+async def test_an_unknown_session_is_not_found(bench: AgentBench) -> None:
+    bench.tools = [FakeTool(name="look")]
+    result, error = await bench.resume()
+    assert isinstance(error, NotFoundError)
+    assert (result.reason, bench.events.names()) == (None, [])
+
+
+async def test_a_completed_session_is_refused_by_name(bench: AgentBench) -> None:
+    bench.tools = [FakeTool(name="look")]
+    await bench.run(say("hello"))
+    before = await bench.kinds()
+    _, error = await bench.resume()
+    assert isinstance(error, RefusedError)
+    assert str(error) == 'session "bench" has already completed'
+    assert await bench.kinds() == before
+
+
+async def test_a_redelivered_session_gives_its_stored_answer(bench: AgentBench) -> None:
+    bench.tools = [FakeTool(name="look")]
+    await bench.run(call(("a", "look")), say("hello"))
+    before = await bench.kinds()
+    result, error = await bench.run()
+    assert (result.reason, result.text, error) == ("completed", "hello", None)
+    assert result.stats is not None
+    assert (result.stats.llm_calls, result.stats.tool_calls) == (2, 1)
+    assert (bench.model.requests, bench.events.names()) == ([], [])
+    assert await bench.kinds() == before
+
+
+async def test_an_interactive_session_is_not_resumed_by_another_kind_of_run(
+    bench: AgentBench, runs: Path
+) -> None:
+    bench.tools = [FakeTool(name="look")]
+    await bench.run(ProviderError("busy"))
+    bench.store = Interactive(runs)
+    _, error = await bench.resume()
+    assert isinstance(error, RefusedError)
+    assert "interactive" in str(error)
+
+
+async def test_another_provider_is_refused_even_when_forced(parked: AgentBench) -> None:
+    parked.capabilities = Capabilities(provider="other", semconv_provider="other")
+    _, error = await parked.resume(force=True)
+    assert isinstance(error, RefusedError)
+    assert not isinstance(error, DriftError)
+    assert "anthropic" in str(error)
+    assert "other" in str(error)
+
+
+async def test_a_changed_prompt_is_refused_with_its_differences(parked: AgentBench) -> None:
+    before = await parked.kinds()
+    parked.configure(system_prompt="be verbose", llm={"model": "n"})
+    _, error = await parked.resume()
+    assert isinstance(error, DriftError)
+    assert error.lines == ("model: m -> n", "system prompt: changed")
+    assert "--force" in str(error)
+    assert await parked.kinds() == before
+
+
+async def test_a_forced_resume_warns_once_of_what_changed(parked: AgentBench) -> None:
+    parked.configure(system_prompt="be verbose")
+    result, _ = await parked.resume(say("done"), force=True)
+    assert result.reason == "completed"
+    assert parked.events.of(Advisory) == [
+        Advisory(kind="config_drift", params=("system prompt: changed",))
+    ]
+
+
+async def test_a_changed_budget_is_a_warning(parked: AgentBench) -> None:
+    parked.configure(llm={"model": "m", "budget": {"max_tokens": 7000}})
+    await parked.resume(say("done"))
+    assert parked.events.of(Advisory) == [
+        Advisory(kind="budget_drift", params=("max_tokens: 500000 -> 7000",))
+    ]
+
+
+async def test_a_paused_turn_is_resumed_with_a_warning(bench: AgentBench) -> None:
+    bench.tools = [FakeTool(name="look")]
+    await bench.run(say("so", stop_reason="pause_turn"), ProviderError("busy"))
+    result, _ = await bench.resume(say("done"))
+    assert (result.text, bench.events.warnings()) == ("done", ["resume_paused_turn"])
+
+
+async def test_a_recorded_answer_is_not_paid_for_twice(bench: AgentBench, runs: Path) -> None:
+    bench.tools = [FakeTool(name="look")]
+    await bench.run(say("hello"))
+    forget_last_record(runs)
+    result, error = await bench.resume()
+    assert (result.reason, result.text, error) == ("completed", "hello", None)
+    assert bench.model.requests == []
+
+
+async def test_only_the_unanswered_calls_of_a_batch_run(bench: AgentBench, runs: Path) -> None:
+    tool = FakeTool(name="look")
+    bench.tools = [tool]
+    await bench.run(call(("a", "look"), ("b", "look"), ("c", "look")), ProviderError("busy"))
+    for _ in range(3):
+        forget_last_record(runs)
+    result, _ = await bench.resume(say("done"))
+    assert (result.reason, len(tool.calls)) == ("completed", 5)
+    (request,) = bench.model.requests
+    assert [message.role for message in request.messages] == ["user", "assistant", "user"]
+    answered = [
+        block for block in request.messages[2].content if isinstance(block, ToolResultBlock)
+    ]
+    assert [block.tool_use_id for block in answered] == ["a", "b", "c"]
+
+
+async def test_an_open_deferral_parks_again_without_a_model_call(
+    bench: AgentBench, runs: Path
+) -> None:
+    tool = FakeTool(name="look")
+    bench.tools = [tool]
+    await bench.run(call(("a", "look"), ("b", "look")), ProviderError("busy"))
+    for _ in range(3):
+        forget_last_record(runs)
+    await add_record(bench.store, Deferred(tool_use_id="a", tool_name="look", note="phoned"))
+    result, error = await bench.resume()
+    assert (result.reason, error, bench.model.requests) == ("suspended", None, [])
+    assert [(item.tool_use_id, item.note) for item in result.deferred] == [("a", "phoned")]
+    assert (await bench.kinds())[-3:] == ["Claim", "ToolResult", "Terminal"]
+    again, _ = await bench.resume()
+    assert again.reason == "suspended"
+    assert (await bench.kinds())[-2:] == ["Claim", "Terminal"]
+
+
+async def test_a_record_written_between_load_and_open_is_seen(
+    parked: AgentBench, runs: Path
+) -> None:
+    parked.store = Overtaken(runs)
+    await parked.resume(say("done"))
+    claims = [item.by for item in await parked.payloads() if isinstance(item, Claim)]
+    assert claims[0] == "somebody else"
+    assert len(claims) == 2
+
+
+async def test_a_session_somebody_keeps_writing_to_is_left_alone(
+    parked: AgentBench, runs: Path
+) -> None:
+    parked.store = Overtaken(runs)
+    parked.store.times = 9
+    result, error = await parked.resume()
+    assert isinstance(error, LockedError)
+    assert (result.reason, parked.model.requests) == (None, [])
+
+
+async def test_a_session_held_elsewhere_is_locked(parked: AgentBench) -> None:
+    holder = await parked.store.open("bench")
+    result, error = await parked.resume()
+    assert isinstance(error, LockedError)
+    assert "taken by another process" in str(error)
+    assert (result.reason, parked.events.names()) == (None, [])
+    await holder.close()
+
+
+async def test_the_journal_is_let_go_at_the_end(parked: AgentBench) -> None:
+    await parked.resume(say("done"))
+    holder = await parked.store.open("bench")
+    await holder.close()
+
+
+async def test_the_message_behind_a_turn_lands_in_meta_and_user(bench: AgentBench) -> None:
+    bench.tools = [FakeTool(name="look")]
+    checkpoint = Checkpoint(
+        resume_id="bench",
+        create_if_missing=True,
+        conversation_token="token",
+        caller="ann",
+        request="turn-1",
+    )
+    await bench.run(say("hello"), checkpoint=checkpoint)
+    await bench.follow_up("more", say("again"))
+    payloads = await bench.payloads()
+    meta, user = payloads[0], next(item for item in payloads if isinstance(item, User))
+    assert isinstance(meta, Meta)
+    assert (meta.request, meta.caller, meta.conversation_token) == ("turn-1", "ann", "token")
+    assert (meta.agent, user.request) == ("tester", "turn-2")
+
+
+async def test_a_resumed_run_says_so(parked: AgentBench) -> None:
+    await parked.resume(say("done"))
+    (starting,) = parked.events.of(Starting)
+    assert (starting.resumed, starting.session_id) == (True, "bench")
+
+
+class Overtaken(FileStore):
+    """Another worker writes right behind the first ``times`` loads."""
+
+    times = 1
+
+    async def load(self, run_id: str) -> RunState:
+        state = await super().load(run_id)
+        if self.times > 0:
+            self.times -= 1
+            await add_record(self, Claim(by="somebody else", claimed="2026-01-01T00:00:00Z"))
+        return state
+
+
+class Interactive(FileStore):
+    """Tells that a person sat at every run."""
+
+    async def load(self, run_id: str) -> RunState:
+        state = await super().load(run_id)
+        return replace(state, meta=replace(state.meta, interactive=True))
+
+
+def forget_last_record(runs: Path) -> None:
+    """Cut the journal as a process does that dies before its last append."""
+    path = runs / "bench.json"
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join(lines[:-1]))
+
+
+async def add_record(store: Store, payload: Deferred | Claim) -> None:
+    journal = await store.open("bench")
+    await journal.append(journal.last_seq() + 1, payload)
+    await journal.close()
