@@ -19,10 +19,12 @@ def rearrange(program: Program, arguments: Sequence[str]) -> list[str]:
     depth, command = _walk(program, arguments)
     if command is None:
         return list(arguments)
-    own = _spellings(command.options)
-    moved = _spellings(program.options) - own
+    own = {option.name for option in command.options}
+    moved = _spellings([option for option in program.options if option.name not in own])
     end = list(arguments).index("--") if "--" in arguments else len(arguments)
-    front, behind = _sort(arguments[depth:end], moved, own)
+    tail = arguments[depth:end]
+    front = [token for token in tail if _start(token) in moved]
+    behind = [token for token in tail if _start(token) not in moved]
     return [*front, *arguments[:depth], *behind, *arguments[end:]]
 
 
@@ -51,10 +53,6 @@ def _spellings(options: Sequence[Parameter]) -> set[str]:
     return found
 
 
-def _sort(tokens: Sequence[str], moved: set[str], own: set[str]) -> tuple[list[str], list[str]]:
-    front: list[str] = []
-    behind: list[str] = []
-    for token in tokens:
-        name, sign, _ = token.partition("=")
-        (front if name + sign in moved and name + sign not in own else behind).append(token)
-    return front, behind
+def _start(token: str) -> str:
+    name, sign, _ = token.partition("=")
+    return name + sign

@@ -1,5 +1,7 @@
 """A program in Click; ``typer_program.py`` is the same in Typer."""
 
+# ruff: noqa: T201 - an ordinary program, as people write them
+
 from __future__ import annotations
 
 import json
@@ -47,10 +49,10 @@ def say(**values: object) -> None:
 @cli.command(deprecated=True)
 @click.argument("jokes", nargs=-1, required=True, help="The jokes.")
 @click.option("--name", prompt=True, help="Of whom.")
-@click.option("--token", default="own", help="A token of its own.")
-def teach(jokes: tuple[str, ...], name: str, token: str) -> None:
+@click.option("--verbose", default="low", help="A level of its own.")
+def teach(jokes: tuple[str, ...], name: str, verbose: str) -> None:
     """Learn jokes."""
-    report(jokes=list(jokes), name=name, own_token=token)
+    report(jokes=list(jokes), name=name, level=verbose)
 
 
 @cli.command(hidden=True)

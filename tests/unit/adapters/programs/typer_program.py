@@ -1,5 +1,7 @@
 """A program in Typer; ``click_program.py`` is the same in Click."""
 
+# ruff: noqa: FBT002, PLR0917, T201 - an ordinary program, as people write them
+
 from __future__ import annotations
 
 import enum
@@ -11,7 +13,7 @@ import typer
 from fisk_ai.adapters.typer import run, tags
 
 
-class Colour(str, enum.Enum):
+class Colour(enum.StrEnum):
     red = "red"
     blue = "blue"
 
@@ -74,10 +76,10 @@ def say(
 def teach(
     jokes: Annotated[list[str], typer.Argument(help="The jokes.")],
     name: Annotated[str, typer.Option(prompt=True, help="Of whom.")],
-    token: Annotated[str, typer.Option(help="A token of its own.")] = "own",
+    verbose: Annotated[str, typer.Option(help="A level of its own.")] = "low",
 ) -> None:
     """Learn jokes."""
-    report(jokes=list(jokes), name=name, own_token=token)
+    report(jokes=list(jokes), name=name, level=verbose)
 
 
 @app.command(hidden=True)
