@@ -27,7 +27,8 @@ _RENAMED: Final[dict[KeyPath, str]] = {
 _NAMES: Final = (
     (str, "text"),
     (bool, "true or false"),
-    ((int, float), "a number"),
+    (int, "a number"),
+    (float, "a fraction"),
     (list, "a list"),
 )
 _EXPECTED: Final = {
@@ -39,8 +40,6 @@ _EXPECTED: Final = {
     "list_type": "a list",
     "dict_type": "a mapping of keys to values",
     "model_type": "a mapping of keys to values",
-    "greater_than_equal": "a whole number of at most 64 bits",
-    "less_than_equal": "a whole number of at most 64 bits",
 }
 
 
@@ -90,6 +89,8 @@ def _first(document: Document, errors: list[ErrorDetails]) -> ConfigError:
 def _reason(kind: str, path: KeyPath, value: object) -> str:
     if kind == "extra_forbidden":
         return _unknown(path)
+    if kind in ("greater_than_equal", "less_than_equal"):
+        return f"{quote(key_name(path))} must be a whole number of at most 64 bits"
     expected = _EXPECTED.get(kind, "a value of another type")
     return f"{quote(key_name(path))} must be {expected}, not {_kind_of(value)}"
 

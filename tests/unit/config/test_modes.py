@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from fisk_ai.config import Config, Mode, loads, prepare
+from fisk_ai.errors import ConfigError
+
+Read = Callable[..., Config]
+Refusal = Callable[..., ConfigError]
+
+
+def test_a_script_takes_the_place_of_the_model_and_of_nothing_else(
+    read: Read, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = read("llm: {model: m, provider: anthropic, options: {x: 1}, budget: {max_tokens: 9}}")
+    scripted = config.with_script(Path("play.yaml"))
+    assert scripted.llm.provider == "scripted"
+    assert scripted.llm.options == {"script": str(tmp_path / "play.yaml")}
+    assert (scripted.llm.model, scripted.llm.budget.max_tokens) == ("m", 9)
+    assert config.llm.options == {"x": 1}
+
+
+def test_a_hosted_agent_answers_one_caller_and_may_ask_them(read: Read) -> None:
+    config = read(
+        "application_path: cow\n"
+        "system_prompt: s\n"
+        "expose: {agent: {a2a: {request_timeout: 5m, prompts: {workers: 9, elicit_max: 1m}}}}\n"
+    )
+    hosted = config.hosted()
+    a2a = hosted.expose.agent.a2a
+    assert a2a is not None
+    assert a2a.prompts is not None
+    assert (a2a.prompts.workers, a2a.prompts.elicit) == (1, True)
+    assert (hosted.identity, hosted.named_identity) == ("cow", True)
+    assert hosted.system_prompt == "s"
+    assert (config.named_identity, hosted.source) == (False, config.source)
+    assert prepare(hosted).identity == "cow"
+
+
+AGENT = "llm: {model: m}\nsystem_prompt: s\n"
+PROMPTS = "expose: {agent: {a2a: {prompts: {}}}}\n"
+WHEN = "when expose.agent.a2a.prompts is set"
+
+
+@pytest.mark.parametrize(
+    ("mode", "text", "message"),
+    [
+        (
+            Mode.AGENT,
+            "llm: {model: m}",
+            "system_prompt is required to run an agent: it tells the model what it is for",
+        ),
+        (
+            Mode.AGENT,
+            "llm: {model: m}\nsystem_prompt: ' \n '",
+            "system_prompt is required to run an agent: it tells the model what it is for",
+        ),
+        (
+            Mode.AGENT,
+            "system_prompt: s",
+            "llm.model is required to run an agent: name the model to ask, such as claude-sonnet-5",
+        ),
+        (
+            Mode.SERVE,
+            AGENT + PROMPTS,
+            (
+                f"identity is required {WHEN}: it keys the subjects this agent answers on, so it"
+                " must be a name you chose rather than one derived from the application or left at the"
+                " default"
+            ),
+        ),
+        (
+            Mode.SERVE,
+            "identity: x\nllm: {model: m}\n" + PROMPTS,
+            f"system_prompt is required {WHEN}: it tells the model what it is for",
+        ),
+        (
+            Mode.SERVE,
+            "identity: x\nsystem_prompt: s\n" + PROMPTS,
+            f"llm.model is required {WHEN}: name the model to ask, such as claude-sonnet-5",
+        ),
+        (
+            Mode.SERVE,
+            "expose: {agent: {a2a: {}}}",
+            (
+                "expose.agent.a2a enables nothing: add a prompts block to answer prompts, or set"
+                " request_timeout alone to bound the requests this agent sends"
+            ),
+        ),
+        (
+            Mode.SERVE,
+            "nats_context: prod\nidentity: x\n" + AGENT + PROMPTS,
+            (
+                'nats_context "prod" is not built yet for a served agent: remove it and name the'
+                " broker in FISK_AI_NATS_URL"
+            ),
+        ),
+        *[
+            (
+                mode,
+                AGENT + "identity: x\nglobal_flags: [v]",
+                (
+                    "global_flags is set but application_path is not: they are flags of the wrapped"
+                    " application; remove global_flags or set application_path"
+                ),
+            )
+            for mode in Mode
+        ],
+    ],
+)
+def test_a_mode_names_the_first_thing_it_misses(
+    refusal: Refusal, mode: Mode, text: str, message: str
+) -> None:
+    assert str(refusal(text, mode)) == message
+
+
+@pytest.mark.parametrize(
+    ("mode", "text"),
+    [
+        (Mode.AGENT, AGENT),
+        (Mode.AGENT, AGENT + "nats_context: prod"),
+        (Mode.AGENT, AGENT + "expose: {agent: {a2a: {}}}"),
+        (Mode.SERVE, "identity: x\n" + AGENT + PROMPTS),
+        (Mode.SERVE, "expose: {agent: {a2a: {request_timeout: 5m}}}"),
+        (Mode.SERVE, "{}"),
+        (Mode.LENIENT, "{}"),
+        (Mode.LENIENT, PROMPTS + "nats_context: prod"),
+    ],
+)
+def test_a_mode_asks_for_no_more_than_it_uses(mode: Mode, text: str) -> None:
+    loads(text, mode, source=Path("agent.yaml"))

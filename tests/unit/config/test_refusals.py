@@ -1,0 +1,205 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from fisk_ai.config import Config, Mode
+from fisk_ai.errors import ConfigError
+
+Read = Callable[..., Config]
+Refusal = Callable[..., ConfigError]
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "key"),
+    [
+        (
+            "harness: {pii: {mode: Hide}}",
+            'invalid harness.pii.mode "hide": must be redact, reject or off',
+            "harness.pii.mode",
+        ),
+        (
+            f"llm: {{reasoning_effort: {'a' * 33}}}",
+            "invalid llm reasoning_effort: over 32 characters",
+            "llm.reasoning_effort",
+        ),
+        (
+            "llm: {reasoning_effort: High2}",
+            'invalid llm reasoning_effort "high2": letters, underscores and hyphens only',
+            "llm.reasoning_effort",
+        ),
+        (
+            "expose: {agent: {a2a: {max_concurrent_tools: -1}}}",
+            "invalid expose.agent.a2a.max_concurrent_tools -1: must not be negative",
+            "expose.agent.a2a.max_concurrent_tools",
+        ),
+        (
+            "expose: {agent: {a2a: {max_concurrent_tools: 1025}}}",
+            "invalid expose.agent.a2a.max_concurrent_tools 1025: must not exceed 1024",
+            "expose.agent.a2a.max_concurrent_tools",
+        ),
+        (
+            "expose: {agent: {a2a: {tool_timeout: -1s}}}",
+            'invalid expose.agent.a2a.tool_timeout "-1s": must not be negative',
+            "expose.agent.a2a.tool_timeout",
+        ),
+        (
+            "expose: {agent: {a2a: {request_timeout: 0s}}}",
+            'invalid expose.agent.a2a.request_timeout "0s": must be greater than zero',
+            "expose.agent.a2a.request_timeout",
+        ),
+        (
+            "expose: {agent: {a2a: {prompts: {approve: anyone}}}}",
+            'invalid expose.agent.a2a.prompts.approve "anyone": must be caller or operator',
+            "expose.agent.a2a.prompts.approve",
+        ),
+        (
+            "expose: {agent: {a2a: {prompts: {approvals: later}}}}",
+            'invalid expose.agent.a2a.prompts.approvals "later": must be deny or park',
+            "expose.agent.a2a.prompts.approvals",
+        ),
+        (
+            "expose: {agent: {a2a: {prompts: {elicit_max: 0}}}}",
+            'invalid expose.agent.a2a.prompts.elicit_max "0": must be greater than zero',
+            "expose.agent.a2a.prompts.elicit_max",
+        ),
+        (
+            "expose: {agent: {a2a: {prompts: {elicit_max: -1m}}}}",
+            'invalid expose.agent.a2a.prompts.elicit_max "-1m": must be greater than zero',
+            "expose.agent.a2a.prompts.elicit_max",
+        ),
+        (
+            "harness: {tool_timeout: -1s}",
+            'invalid harness.tool_timeout "-1s": must not be negative',
+            "harness.tool_timeout",
+        ),
+        (
+            "harness: {tool_timeout: 30}",
+            (
+                'invalid harness.tool_timeout "30": invalid duration: write numbers with units,'
+                " such as 90s or 1h30m"
+            ),
+            "harness.tool_timeout",
+        ),
+        (
+            "harness: {tool_timeout: 1H}",
+            'invalid harness.tool_timeout "1H": invalid duration: invalid unit H',
+            "harness.tool_timeout",
+        ),
+        (
+            "llm: {budget: {max_tokens: -5}}",
+            "invalid llm max_tokens -5: must not be negative",
+            "llm.budget.max_tokens",
+        ),
+        (
+            "llm: {budget: {max_output_tokens: -5}}",
+            "invalid llm max_output_tokens -5: must not be negative",
+            "llm.budget.max_output_tokens",
+        ),
+        (
+            "llm: {budget: {max_iterations: -5}}",
+            "invalid llm max_iterations -5: must not be negative",
+            "llm.budget.max_iterations",
+        ),
+        (
+            "llm: {budget: {call_timeout: 0s}}",
+            'invalid llm call_timeout "0s": must be greater than zero',
+            "llm.budget.call_timeout",
+        ),
+        (
+            "llm: {budget: {call_timeout: -1s}}",
+            'invalid llm call_timeout "-1s": must be greater than zero',
+            "llm.budget.call_timeout",
+        ),
+        (
+            "harness: {knowledge: {citations: [{pattern: a, replace: b}, {replace: b}]}}",
+            (
+                "invalid harness.knowledge.citations[1]: pattern is required, an empty pattern"
+                " matches every document path"
+            ),
+            "harness.knowledge.citations[1]",
+        ),
+        (
+            "harness: {knowledge: {citations: [{pattern: a}]}}",
+            "invalid harness.knowledge.citations[0]: replace is required",
+            "harness.knowledge.citations[0]",
+        ),
+        (
+            "harness: {knowledge: {embeddings: {timeout: 0s}}}",
+            'invalid harness.knowledge.embeddings.timeout "0s": must be greater than zero',
+            "harness.knowledge.embeddings.timeout",
+        ),
+        (
+            "harness: {knowledge: {embeddings: {api_key_env: A, api_key_file: b}}}",
+            (
+                "harness.knowledge.embeddings.api_key_env and"
+                " harness.knowledge.embeddings.api_key_file are both set: keep one"
+            ),
+            "harness.knowledge.embeddings",
+        ),
+    ],
+)
+def test_a_value_that_can_never_be_meant_is_refused(
+    refusal: Refusal, text: str, message: str, key: str
+) -> None:
+    error = refusal(text)
+    assert (str(error), error.key) == (message, key)
+
+
+FAULTS = [
+    ("harness", "pii", "{mode: x}", "harness.pii.mode"),
+    ("llm", "reasoning_effort", "'9'", "llm.reasoning_effort"),
+    ("a2a", "max_concurrent_tools", "-1", "expose.agent.a2a.max_concurrent_tools"),
+    ("a2a", "tool_timeout", "x", "expose.agent.a2a.tool_timeout"),
+    ("a2a", "request_timeout", "x", "expose.agent.a2a.request_timeout"),
+    ("prompts", "approve", "x", "expose.agent.a2a.prompts.approve"),
+    ("prompts", "approvals", "x", "expose.agent.a2a.prompts.approvals"),
+    ("prompts", "elicit_max", "x", "expose.agent.a2a.prompts.elicit_max"),
+    ("harness", "tool_timeout", "x", "harness.tool_timeout"),
+    ("budget", "max_tokens", "-1", "llm.budget.max_tokens"),
+    ("budget", "max_output_tokens", "-1", "llm.budget.max_output_tokens"),
+    ("budget", "max_iterations", "-1", "llm.budget.max_iterations"),
+    ("budget", "call_timeout", "x", "llm.budget.call_timeout"),
+    ("harness", "knowledge", "{citations: [{}]}", "harness.knowledge.citations[0]"),
+]
+
+
+def _faulty(faults: list[tuple[str, str, str, str]]) -> str:
+    blocks: dict[str, list[str]] = {
+        "harness": [],
+        "llm": [],
+        "budget": [],
+        "a2a": [],
+        "prompts": [],
+    }
+    for block, key, value, _ in faults:
+        blocks[block].append(f"{key}: {value}")
+    written = {name: ", ".join(entries) for name, entries in blocks.items()}
+    llm = ", ".join(filter(None, [written["llm"], f"budget: {{{written['budget']}}}"]))
+    a2a = ", ".join(filter(None, [written["a2a"], f"prompts: {{{written['prompts']}}}"]))
+    return (
+        f"harness: {{{written['harness']}}}\nllm: {{{llm}}}\n"
+        f"expose: {{agent: {{jobs: {{}}, a2a: {{{a2a}}}}}}}\nglobal_flags: [x]\n"
+    )
+
+
+@pytest.mark.parametrize("start", range(len(FAULTS)))
+def test_of_many_faults_the_first_in_the_documented_order_is_told(
+    refusal: Refusal, start: int
+) -> None:
+    assert refusal(_faulty(FAULTS[start:]), Mode.SERVE).key == FAULTS[start][3]
+
+
+def test_faults_come_before_unbuilt_keys_and_those_before_what_a_mode_needs(
+    refusal: Refusal,
+) -> None:
+    assert refusal(_faulty([]), Mode.SERVE).key == "expose.agent.jobs"
+    assert refusal("global_flags: [x]", Mode.SERVE).key == "global_flags"
+
+
+def test_a_refusal_repeats_a_bounded_and_printable_value(refusal: Refusal) -> None:
+    message = str(refusal("identity: " + '"' + "x" * 5000 + '\\e[31m"'))
+    assert len(message) < 400
+    message = str(refusal('identity: "\\e[31m\\u202e"'))
+    assert "\\u001b[31m\\u202e" in message

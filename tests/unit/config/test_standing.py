@@ -1,0 +1,197 @@
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Callable, Iterator
+from functools import reduce
+from pathlib import Path
+
+import pytest
+
+from fisk_ai.config import Config, Mode
+from fisk_ai.config.schema import known_keys
+from fisk_ai.config.standing import CONSUMED, HOLDS, RESERVED, UNBUILT
+from fisk_ai.errors import ConfigError
+
+ROOT = Path(__file__).resolve().parents[3]
+PAGE = ROOT / "docs" / "reference" / "configuration.md"
+Read = Callable[..., Config]
+Refusal = Callable[..., ConfigError]
+
+UNBUILT_KEYS = tuple(entry.key for entry in UNBUILT)
+SETTLED = {*CONSUMED, *HOLDS, *RESERVED, *UNBUILT_KEYS}
+
+
+def covers(entry: str, key: str) -> bool:
+    return key == entry or key.startswith(f"{entry}.")
+
+
+@pytest.mark.parametrize("key", sorted(known_keys()))
+def test_every_known_key_works_or_is_refused_or_is_reserved(key: str) -> None:
+    assert len([entry for entry in SETTLED if covers(entry, key)]) == 1
+
+
+@pytest.mark.parametrize("entry", sorted(SETTLED))
+def test_the_table_names_no_key_that_does_not_exist(entry: str) -> None:
+    assert any(covers(entry, key) for key in known_keys())
+
+
+@pytest.mark.parametrize("accessor", CONSUMED.values())
+def test_the_accessor_of_a_working_key_exists(read: Read, accessor: str) -> None:
+    config = read("expose: {agent: {a2a: {prompts: {}}}}")
+    reduce(getattr, accessor.split("."), config)
+
+
+def product_modules() -> Iterator[Path]:
+    for folder in ("shared/fisk_ai", "services"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            if path.relative_to(ROOT).parts[:3] not in (
+                ("shared", "fisk_ai", "config"),
+                ("shared", "fisk_ai", "testing"),
+            ):
+                yield path
+
+
+def reads(tree: ast.AST) -> set[tuple[str, str]]:
+    """Return every attribute a module reads, with each name it could be read from."""
+    attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+    names |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
+    return {(owner, name) for owner in attributes | names for name in attributes}
+
+
+@pytest.fixture(scope="module")
+def read_pairs() -> set[tuple[str, str]]:
+    trees = (ast.parse(path.read_text(encoding="utf-8")) for path in product_modules())
+    return {pair for tree in trees for pair in reads(tree)}
+
+
+@pytest.mark.parametrize("accessor", CONSUMED.values())
+def test_a_working_key_is_read_outside_the_configuration(
+    read_pairs: set[tuple[str, str]], accessor: str
+) -> None:
+    owner, _, name = f"config.{accessor}".rpartition(".")
+    assert (owner.rpartition(".")[2], name) in read_pairs
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("remote_tools: [{name: a}]", "remote_tools is not built yet: remove its entries"),
+        ("mcp_clients: [{name: a, url: u}]", "mcp_clients is not built yet: remove its entries"),
+        *[
+            (
+                f"expose: {{agent: {{{name}: {{}}}}}}",
+                f"expose.agent.{name} is not built yet: remove the block",
+            )
+            for name in ("mcp", "jobs", "slack", "web")
+        ],
+        (
+            "expose: {agent: {tools: {include: {tags: ['']}}}}",
+            "expose.agent.tools is not built yet: remove the block",
+        ),
+        (
+            "expose: {agent: {tools: {exclude: {tools: [x]}}}}",
+            "expose.agent.tools is not built yet: remove the block",
+        ),
+        (
+            "expose: {agent: {a2a: {serve_tools: true}}}",
+            "expose.agent.a2a.serve_tools is not built yet: remove it",
+        ),
+        (
+            "expose: {agent: {a2a: {max_concurrent_tools: 2}}}",
+            "expose.agent.a2a.max_concurrent_tools is not built yet: remove it",
+        ),
+        (
+            "expose: {agent: {a2a: {tool_timeout: 1m}}}",
+            "expose.agent.a2a.tool_timeout is not built yet: remove it",
+        ),
+        (
+            "expose: {agent: {a2a: {prompts: {approve: Operator}}}}",
+            'expose.agent.a2a.prompts.approve "operator" is not built yet: set it to "caller"',
+        ),
+        (
+            "expose: {agent: {a2a: {prompts: {approvals: park}}}}",
+            'expose.agent.a2a.prompts.approvals "park" is not built yet: set it to "deny"',
+        ),
+        *[
+            (
+                f"harness: {{{name}: {{enabled: true}}}}",
+                f"harness.{name} is not built yet: remove the block or set enabled: false",
+            )
+            for name in ("human_in_the_loop", "memory", "knowledge")
+        ],
+        (
+            "harness: {tools: [{name: read_file}]}",
+            "harness.tools is not built yet: remove its entries",
+        ),
+        (
+            "harness: {sessions: {backend: jetstream}}",
+            'harness.sessions.backend "jetstream" is not built yet: set it to "file"',
+        ),
+        *[
+            (
+                f"harness: {{pii: {{mode: {mode}}}}}",
+                (
+                    "harness.pii.mode is not built yet: remove it or set it to off, and know that"
+                    " personal data reaches the model as it is"
+                ),
+            )
+            for mode in ("redact", "reject")
+        ],
+        (
+            "telemetry: {enabled: true}",
+            "telemetry is not built yet: remove the block or set enabled: false",
+        ),
+    ],
+)
+@pytest.mark.parametrize("mode", list(Mode))
+def test_a_wish_that_is_not_built_is_refused_in_every_mode(
+    refusal: Refusal, text: str, message: str, mode: Mode
+) -> None:
+    error = refusal(f"identity: x\nsystem_prompt: s\nllm: {{model: m}}\n{text}", mode)
+    assert str(error) == message
+    assert error.key in UNBUILT_KEYS
+
+
+def test_each_unbuilt_key_has_its_refusal_in_the_table_above() -> None:
+    marks = test_a_wish_that_is_not_built_is_refused_in_every_mode.pytestmark  # pyright: ignore[reportFunctionMemberAccess] - pytest puts it there
+    table = next(mark.args[1] for mark in marks if mark.args[0] == ("text", "message"))
+    refused = {re.split(r' "| is not', message)[0] for _, message in table}
+    assert refused == set(UNBUILT_KEYS)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "remote_tools: []",
+        "mcp_clients: []",
+        "remote_agents: [{name: a, alias: b}, {name: '!'}]",
+        "expose: {agent: {tools: {include: {}, exclude: {tools: []}}}}",
+        "expose: {agent: {a2a: {serve_tools: false, max_concurrent_tools: 0, tool_timeout: ''}}}",
+        "expose: {agent: {a2a: {prompts: {approve: caller, approvals: deny}}}}",
+        "harness: {human_in_the_loop: {enabled: false}, tools: []}",
+        "harness: {memory: {enabled: false, backend: jetstream, options: {bucket: b}}}",
+        "harness: {knowledge: {enabled: false, paths: [a], embeddings: {model: m, timeout: 5s}}}",
+        "harness: {knowledge: {citations: [{pattern: a, replace: b}]}}",
+        "harness: {pii: {mode: off}}",
+        "harness: {pii: {}}",
+        "harness: {no_tui: true, no_bell: true}",
+        "telemetry: {enabled: false, sample_ratio: 0, capture: {enabled: true, max_bytes: 1}}",
+    ],
+)
+def test_a_written_value_that_changes_nothing_is_accepted(read: Read, text: str) -> None:
+    read(text)
+
+
+def test_the_reference_page_lists_every_key_with_its_standing() -> None:
+    rows = dict(
+        re.findall(
+            r"^\| `([a-z0-9_.\[\]]+)` \|.*\| ([a-z ]+) \|$",
+            PAGE.read_text(encoding="utf-8"),
+            re.MULTILINE,
+        )
+    )
+    expected = dict.fromkeys(UNBUILT_KEYS, "not built") | dict.fromkeys(CONSUMED, "works")
+    expected |= dict.fromkeys(HOLDS, "holds") | dict.fromkeys(RESERVED, "reserved")
+    assert rows == expected
