@@ -18,7 +18,7 @@ from fisk_ai.errors import UsageError
 from fisk_ai.sessions import fingerprint
 from fisk_ai.sessions.records import Fingerprint
 from fisk_ai.toolkit import toolset
-from fisk_ai.toolkit.contract import Advisory, Confirmable, Tagged, Tool
+from fisk_ai.toolkit.contract import Advisory, Confirmable, Tool
 from fisk_ai.toolkit.selection import select
 from fisk_ai.toolkit.toolset import ToolSet
 
@@ -56,7 +56,9 @@ async def prepare(options: RunOptions) -> Setup:
         tools, application_path=config.application_path, source=str(config.source)
     )
     confirm_tools = _gated(config, (*options.app_tools, *options.custom_tools))
-    for advisory in (*_confirm_advisories(options, confirm_tools), *advisories):
+    if confirm_tools and not options.prompter.can_prompt():
+        await options.events.warn(Advisory(kind="confirm_no_terminal", count=confirm_tools))
+    for advisory in (*options.app_advisories, *advisories):
         await options.events.warn(advisory)
     return Setup(
         options=options,
@@ -79,17 +81,6 @@ async def _require_directory(path: Path | None) -> None:
 def _gated(config: Config, tools: Sequence[Tool]) -> int:
     tags = config.harness.confirm_tags
     return sum(isinstance(tool, Confirmable) and tool.needs_confirm(tags) for tool in tools)
-
-
-def _confirm_advisories(options: RunOptions, confirm_tools: int) -> list[Advisory]:
-    found: list[Advisory] = []
-    if confirm_tools and not options.prompter.can_prompt():
-        found.append(Advisory(kind="confirm_no_terminal", count=confirm_tools))
-    carried = {tag for tool in options.app_tools if isinstance(tool, Tagged) for tag in tool.tags()}
-    unmatched = (tag for tag in options.config.harness.confirm_tags if tag not in carried)
-    found.extend(Advisory(kind="confirm_tag_unmatched", name=tag) for tag in unmatched)
-    found.extend(options.app_advisories)
-    return found
 
 
 def _fingerprint(config: Config, tools: ToolSet, provider: str) -> Fingerprint:

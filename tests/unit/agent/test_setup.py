@@ -75,14 +75,15 @@ async def test_warnings_stand_in_a_fixed_order(bench: AgentBench) -> None:
     gated = FakeTool(name="app", kind="application", own_tags=("ai:confirm", "rw"))
     bench.tools = [FakeTool(name=f"t{n}", own_tags=("rw",)) for n in range(9)]
     bench.capabilities = replace(bench.capabilities, supports_tool_search=False)
-    bench.configure(harness={"confirm_tags": ["rw", "nobody", "else"]})
-    loaded = Advisory(kind="unknown_reserved_tag", name="app", params=("ai:x",))
-    await bench.run(say("hello"), app_tools=[gated], app_advisories=[loaded])
+    bench.configure(harness={"confirm_tags": ["rw", "nobody"]})
+    loaded = [
+        Advisory(kind="confirm_tag_unmatched", name="nobody"),
+        Advisory(kind="unknown_reserved_tag", name="app", params=("ai:x",)),
+    ]
+    await bench.run(say("hello"), app_tools=[gated], app_advisories=loaded)
     assert bench.events.of(Advisory) == [
         Advisory(kind="confirm_no_terminal", count=10),
-        Advisory(kind="confirm_tag_unmatched", name="nobody"),
-        Advisory(kind="confirm_tag_unmatched", name="else"),
-        loaded,
+        *loaded,
         Advisory(kind="tool_search_unsupported", count=10),
     ]
 
