@@ -1,0 +1,131 @@
+"""Finding and loading the configured application."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+
+from fisk_ai.config import Config
+from fisk_ai.errors import SetupError
+from fisk_ai.toolkit.contract import Advisory, CallContext, ExecDeps
+from fisk_ai.toolkit.fisk import LoadedApplication, load, resolve_application
+
+Loading = Callable[..., Awaitable[LoadedApplication]]
+Configure = Callable[..., Config]
+Program = Callable[..., Path]
+
+
+async def test_no_application_means_no_tools_and_no_error(configure: Configure) -> None:
+    application = await load(configure(""), environ={})
+    assert application == LoadedApplication()
+
+
+async def test_a_loaded_application_says_who_it_is(loaded: Loading) -> None:
+    application = await loaded("bakery")
+    assert application.name == "bakery"
+    assert application.help == "Bake bread"
+    assert application.program is not None
+    assert application.program.name == "bakery"
+
+
+def test_an_absolute_path_is_taken_as_it_is(configure: Configure) -> None:
+    assert resolve_application(configure("/opt/x/../app"), {}) == Path("/opt/app")
+
+
+def test_a_relative_path_starts_at_the_configuration(configure: Configure, tmp_path: Path) -> None:
+    assert resolve_application(configure("./app"), {}) == tmp_path / "app"
+    assert resolve_application(configure("bin/app"), {}) == tmp_path / "bin" / "app"
+
+
+def test_a_bare_name_is_found_on_the_path(
+    configure: Configure, program: Program, tmp_path: Path
+) -> None:
+    path = program("true", name="wrapped-thing")
+    environ = {"PATH": f"/absent:{tmp_path}"}
+    assert resolve_application(configure("wrapped-thing"), environ) == path
+
+
+def test_a_bare_name_is_found_beside_the_interpreter(
+    configure: Configure, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "bin").mkdir()
+    beside = tmp_path / "bin" / "wrapped-thing"
+    beside.write_text("#!/bin/sh\n")
+    beside.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "bin" / "python"))
+    assert resolve_application(configure("wrapped-thing"), {"PATH": "/absent"}) == beside
+
+
+@pytest.mark.parametrize("environ", [{"PATH": "/absent"}, {}])
+def test_a_bare_name_found_nowhere_is_named(configure: Configure, environ: dict[str, str]) -> None:
+    with pytest.raises(SetupError) as caught:
+        resolve_application(configure("no-such-program-anywhere"), environ)
+    assert '"no-such-program-anywhere"' in str(caught.value)
+    assert caught.value.key == "application_path"
+
+
+async def test_facts_a_person_should_know_are_told_in_order(loaded: Loading) -> None:
+    application = await loaded("harbour", "harness: {confirm_tags: [dock:write, nope, never]}\n")
+    assert application.advisories == (
+        Advisory(kind="confirm_tag_unmatched", name="nope"),
+        Advisory(kind="confirm_tag_unmatched", name="never"),
+        Advisory(kind="unknown_reserved_tag", name="ship_scrap", params=("ai:loud",)),
+        Advisory(
+            kind="behavior_tag_conflict",
+            name="ship_scrap",
+            params=("ai:read_only", "ai:destructive"),
+        ),
+    )
+
+
+async def test_a_tag_that_only_dropped_tools_carry_is_unmatched(loaded: Loading) -> None:
+    application = await loaded(
+        "harbour", "exclude: {tools: [dock, scrap]}\nharness: {confirm_tags: [dock:write]}\n"
+    )
+    assert application.advisories == (Advisory(kind="confirm_tag_unmatched", name="dock:write"),)
+
+
+async def test_clashing_commands_can_be_excluded(configure: Configure, program: Program) -> None:
+    path = program(
+        """cat <<'X'
+{"name":"x","commands":[{"name":"a_b","restricted_schema":{},"tags":["old"]},
+{"name":"a","commands":[{"name":"b","restricted_schema":{}}]},
+{"name":"a.c","restricted_schema":{}}]}
+X"""
+    )
+    with pytest.raises(SetupError):
+        await load(configure(path), environ=os.environ)
+    more = "exclude: {tools: ['[.]'], tags: [old]}\n"
+    assert [
+        tool.name for tool in (await load(configure(path, more), environ=os.environ)).tools
+    ] == ["a_b"]
+
+
+async def test_a_root_directory_is_where_commands_and_introspection_run(
+    configure: Configure, program: Program, tmp_path: Path
+) -> None:
+    root = tmp_path / "root"
+    root.mkdir()
+    path = program(
+        'test "$1" = --fisk-introspect && { echo "{\\"name\\":\\"$(basename $(pwd))\\",'
+        '\\"commands\\":[{\\"name\\":\\"go\\",\\"restricted_schema\\":{}}]}"; exit; }; pwd'
+    )
+    application = await load(configure(path, f"root_directory: {root}\n"), environ=os.environ)
+    assert application.name == "root"
+    outcome = await application.tools[0].execute(CallContext(), b"", ExecDeps())
+    assert outcome.output == f"{root}\n"
+
+
+async def test_a_tool_whose_program_went_away_fails_in_words(
+    loaded: Loading, tmp_path: Path
+) -> None:
+    application = await loaded("bakery")
+    (tmp_path / "bakery").unlink()
+    with pytest.raises(Exception, match="cannot start"):
+        await application.tools[1].execute(CallContext(), b"", ExecDeps())
+    assert shutil.which("bakery", path=str(tmp_path)) is None
