@@ -1,0 +1,159 @@
+"""A person's decision reaches the agent or comes back."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from fisk_ai.a2a import messages as m
+from fisk_ai.a2a.answering import Answering, Given, late_answer, reply_to
+from fisk_ai.errors import NoRespondersError
+
+DIGEST = "a" * 64
+
+
+def header() -> m.HeaderFields:
+    return m.request_header(m.Sender(name="caller"), "agent", request="R1")
+
+
+def approve(wait_ms: int = 0) -> m.ElicitRequestApprove:
+    return m.ElicitRequestApprove(
+        **header(),
+        question_id="Q1",
+        tool_use_id="u1",
+        command="rm",
+        display="rm x",
+        args_sha256=DIGEST,
+        wait_ms=wait_ms,
+    )
+
+
+CONFIRM = m.ElicitRequestConfirm(**header(), question_id="Q1", tool_use_id="u1", question="?")
+SELECT = m.ElicitRequestSelect(
+    **header(), question_id="Q1", tool_use_id="u1", question="?", options=("a", "b")
+)
+INPUT = m.ElicitRequestInput(**header(), question_id="Q1", tool_use_id="u1", question="?")
+
+
+@pytest.mark.parametrize(
+    ("question", "given", "late"),
+    [
+        (
+            approve(),
+            "once",
+            m.Answer(tool_use_id="u1", kind="approve", choice="once", args_sha256=DIGEST),
+        ),
+        (CONFIRM, False, m.Answer(tool_use_id="u1", kind="confirm", confirmed=False)),
+        (SELECT, 1, m.Answer(tool_use_id="u1", kind="select", value="b")),
+        (INPUT, "", m.Answer(tool_use_id="u1", kind="input", value="")),
+    ],
+)
+def test_a_decision_can_travel_late_under_the_name_of_its_call(
+    question: m.AnyQuestion, given: Given, late: m.Answer
+) -> None:
+    assert late_answer(question, reply_to(question, given, header())) == late
+
+
+@pytest.mark.parametrize(
+    ("question", "given"),
+    [(approve(), None), (approve(), "yes"), (CONFIRM, "yes"), (SELECT, -1), (SELECT, 2),
+     (SELECT, None), (INPUT, None), (INPUT, 3)],
+)  # fmt: skip
+def test_what_is_no_answer_says_that_nobody_decided(question: m.AnyQuestion, given: Given) -> None:
+    reply = reply_to(question, given, header())
+    assert isinstance(reply, m.ElicitReplyNoOperator)
+    assert late_answer(question, reply) is None
+
+
+class Agent:
+    """Takes replies, or is gone."""
+
+    def __init__(self, *, gone: bool = False) -> None:
+        self.gone = gone
+        self.taken: list[m.AnyElicitReply] = []
+        self.heard = asyncio.Event()
+
+    async def deliver(self, reply: m.AnyElicitReply) -> m.Ack:
+        if self.gone:
+            raise NoRespondersError("nobody")
+        self.taken.append(reply)
+        self.heard.set()
+        return m.Ack(**m.reply_header(reply, "agent"), accepted=True)
+
+
+async def drained() -> None:
+    asking = {task for task in asyncio.all_tasks() if task.get_name() == "answer a question"}
+    await asyncio.wait(asking, timeout=5)
+
+
+async def test_an_answer_that_cannot_be_delivered_comes_back() -> None:
+    async def ask(question: m.AnyQuestion) -> Given:
+        return "always"
+
+    answering = Answering(ask, Agent(gone=True).deliver, header)
+    answering.start(approve())
+    await drained()
+    (unsent,) = await answering.finish()
+    assert (unsent.choice, unsent.args_sha256) == ("always", DIGEST)
+
+
+async def test_a_question_is_kept_open_until_the_answer_and_not_after() -> None:
+    agent = Agent()
+
+    async def ask(question: m.AnyQuestion) -> Given:
+        await agent.heard.wait()
+        return "no"
+
+    answering = Answering(ask, agent.deliver, header)
+    answering.start(approve(wait_ms=3))
+    await drained()
+    assert await answering.finish() == ()
+    kinds = [type(reply) for reply in agent.taken]
+    assert kinds[0] is m.ElicitWaiting
+    assert kinds[-1] is m.ElicitReplyApprove
+    assert m.ElicitReplyApprove not in kinds[:-1]
+
+
+async def test_a_keepalive_that_fails_leaves_the_person_typing() -> None:
+    agent, typing = Agent(gone=True), asyncio.Event()
+
+    async def ask(question: m.AnyQuestion) -> Given:
+        await typing.wait()
+        return "once"
+
+    answering = Answering(ask, agent.deliver, header)
+    answering.start(approve(wait_ms=1))
+    await asyncio.sleep(0.005)
+    agent.gone = False
+    typing.set()
+    await drained()
+    assert [type(reply) for reply in agent.taken] == [m.ElicitReplyApprove]
+
+
+async def test_a_person_still_asked_is_released_when_the_task_ends() -> None:
+    released = asyncio.Event()
+
+    async def ask(question: m.AnyQuestion) -> Given:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            released.set()
+        return None
+
+    answering = Answering(ask, Agent().deliver, header)
+    answering.start(approve())
+    await asyncio.sleep(0)
+    assert await answering.finish() == ()
+    assert released.is_set()
+
+
+async def test_an_error_of_the_asking_reaches_the_caller() -> None:
+    async def ask(question: m.AnyQuestion) -> Given:
+        raise ZeroDivisionError
+
+    answering = Answering(ask, Agent().deliver, header)
+    answering.start(approve())
+    await drained()
+    with pytest.raises(ZeroDivisionError):
+        await answering.finish()
