@@ -69,8 +69,8 @@ WHEN = "when expose.agent.a2a.prompts is set"
             AGENT + PROMPTS,
             (
                 f"identity is required {WHEN}: it keys the subjects this agent answers on, so it"
-                " must be a name you chose rather than one derived from the application or left at the"
-                " default"
+                " must be a name you chose rather than one derived from the application or left at"
+                " the default"
             ),
         ),
         (

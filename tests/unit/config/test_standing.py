@@ -52,12 +52,43 @@ def product_modules() -> Iterator[Path]:
                 yield path
 
 
-def reads(tree: ast.AST) -> set[tuple[str, str]]:
-    """Return every attribute a module reads, with each name it could be read from."""
-    attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
-    names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
-    names |= {node.arg for node in ast.walk(tree) if isinstance(node, ast.arg)}
-    return {(owner, name) for owner in attributes | names for name in attributes}
+def aliases(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield the names a module gives a block: by assignment, and by an argument's type."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Attribute):
+            yield from ((t.id, node.value.attr) for t in node.targets if isinstance(t, ast.Name))
+        if isinstance(node, ast.arg) and isinstance(node.annotation, ast.Name):
+            yield node.arg, node.annotation.id.lower()
+
+
+def reads(tree: ast.AST) -> Iterator[tuple[str, str]]:
+    """Yield every attribute a module reads, with the name of what it reads it from."""
+    also = dict(aliases(tree))
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Attribute):
+            continue
+        if isinstance(node.value, ast.Attribute):
+            yield node.value.attr, node.attr
+        if isinstance(node.value, ast.Name):
+            yield node.value.id, node.attr
+            yield also.get(node.value.id, ""), node.attr
+
+
+@pytest.mark.parametrize(
+    ("source", "pair"),
+    [
+        ("x = config.llm.model", ("llm", "model")),
+        ("limits = config.llm.budget\nx = limits.max_tokens", ("budget", "max_tokens")),
+        ("def f(limits: Budget): return limits.max_tokens", ("budget", "max_tokens")),
+    ],
+)
+def test_the_search_for_readers_sees_a_read(source: str, pair: tuple[str, str]) -> None:
+    assert pair in set(reads(ast.parse(source)))
+
+
+def test_the_search_for_readers_takes_nobody_elses_attribute_for_a_read() -> None:
+    source = "llm = 1\nx = other.model\nconfig.llm"
+    assert ("llm", "model") not in set(reads(ast.parse(source)))
 
 
 @pytest.fixture(scope="module")
