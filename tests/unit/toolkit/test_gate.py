@@ -252,6 +252,18 @@ async def test_always_on_a_call_in_doubt_grants_as_ever() -> None:
     assert await decide(gate, fresh_only=True) == Decision(allowed=True, granted="ship_scrap")
 
 
+async def test_a_grant_from_before_the_doubt_is_not_recorded_twice() -> None:
+    gate = ConfirmGate(Asking(["always"]), standing=["ship_scrap"])
+    assert await decide(gate, fresh_only=True) == Decision(allowed=True)
+
+
+async def test_a_question_that_says_it_already_is_not_told_twice() -> None:
+    prompter = Asking(["no"])
+    marked = replace(CALL, display="(may already have run) ship scrap")
+    await decide(ConfirmGate(prompter), marked, fresh_only=True)
+    assert prompter.asked == [marked]
+
+
 def test_a_control_error_is_found_through_what_wraps_it() -> None:
     inner = DeferredError("later")
     middle = ValueError()

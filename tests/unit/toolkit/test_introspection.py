@@ -102,6 +102,14 @@ async def test_a_failing_program_is_never_reported_as_bad_json(program: Program)
     assert "a signal" in await refusal(program("kill -9 $$", name="killed"))
 
 
+async def test_a_program_whose_output_somebody_keeps_open_did_not_answer(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("fisk_ai.toolkit.fisk.process.run.__kwdefaults__", {"linger_s": 0.1})
+    message = await refusal(program('sleep 60 & echo \'{"name":"x"}\''))
+    assert "kept its output open" in message
+
+
 @pytest.mark.parametrize("kind", ["missing", "not executable", "a directory"])
 async def test_a_program_that_cannot_start_is_named(tmp_path: Path, kind: str) -> None:
     path = tmp_path / "thing"
@@ -159,6 +167,7 @@ async def test_a_visible_leaf_without_a_schema_fails_the_whole_load(loaded: Load
     with pytest.raises(SetupError) as caught:
         await loaded("ancient", "exclude: {tools: [old_way]}\n")
     assert '"old way"' in str(caught.value)
+    assert "/ancient:" in str(caught.value)
     assert "no precomputed schema" in str(caught.value)
     assert "v0.9.0" in str(caught.value)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,8 @@ from fisk_ai.toolkit.fisk.tree import check_names, combined_help, leaves
 
 Loading = Callable[..., Awaitable[LoadedApplication]]
 Named = Callable[[Sequence[Tool], str], Tool]
+
+PROGRAM = Path("/opt/program")
 
 
 async def test_leaves_become_tools_in_declared_order_without_hidden_denied_and_groups(
@@ -70,7 +73,7 @@ async def test_models_read_all_tags_in_author_order_and_people_the_short_help(
 
 
 def test_a_command_without_help_is_described_by_its_tags_alone() -> None:
-    (leaf,) = leaves([Command(name="x", tags=("a", "b"), restricted_schema={})])
+    (leaf,) = leaves([Command(name="x", tags=("a", "b"), restricted_schema={})], PROGRAM)
     assert leaf.model_description == "Tags: a, b"
 
 
@@ -80,7 +83,7 @@ def test_two_paths_under_one_name_are_refused_and_both_named() -> None:
         Command(name="a", commands=(Command(name="b", restricted_schema={}),)),
     ]
     with pytest.raises(SetupError) as caught:
-        check_names(leaves(twice))
+        check_names(leaves(twice, PROGRAM))
     assert '"a_b"' in str(caught.value)
     assert '"a b"' in str(caught.value)
 
@@ -88,5 +91,5 @@ def test_two_paths_under_one_name_are_refused_and_both_named() -> None:
 @pytest.mark.parametrize("name", ["", "a.b", "a b", "ä", "x" * 129, "a\n"])
 def test_a_name_no_provider_takes_is_refused_with_the_way_out(name: str) -> None:
     with pytest.raises(SetupError, match="exclude it"):
-        check_names(leaves([Command(name=name, restricted_schema={})]))
-    check_names(leaves([Command(name="x" * 128, restricted_schema={})]))
+        check_names(leaves([Command(name=name, restricted_schema={})], PROGRAM))
+    check_names(leaves([Command(name="x" * 128, restricted_schema={})], PROGRAM))

@@ -55,7 +55,7 @@ async def load(
         ConfigError: a filter or a global flag that cannot be meant.
     """
     selection = select(config)
-    confirm_tags = normalise_tags(config.harness.confirm_tags)
+    confirm_tags = config.harness.confirm_tags
     program = resolve_application(config, environ)
     if program is None:
         return LoadedApplication(advisories=tuple(_unmatched(confirm_tags, ())))
@@ -63,7 +63,7 @@ async def load(
     document = await introspect(
         program, environ=environ, directory=host.directory, timeout_s=timeout_s
     )
-    found = leaves(document.commands)
+    found = leaves(document.commands, program)
     offered = global_flags.resolve(config.global_flags, document)
     selected = [leaf for leaf in found if selection.keeps(leaf.tool_name, leaf.tags)]
     check_names(selected)
@@ -108,12 +108,6 @@ def resolve_application(config: Config, environ: Mapping[str, str]) -> Path | No
         "install it or write a path",
         key="application_path",
     )
-
-
-def normalise_tags(confirm_tags: Sequence[str]) -> list[str]:
-    """Return the operator's confirm tags trimmed, each once."""
-    trimmed = (tag.strip() for tag in confirm_tags)
-    return list(dict.fromkeys(tag for tag in trimmed if tag))
 
 
 def _directory(config: Config) -> Path | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from msgspec import UNSET
 
@@ -60,39 +61,45 @@ def combined_help(short: str, long: str) -> str:
     return f"{short}\n\n{long}"
 
 
-def leaves(commands: Sequence[Command]) -> list[Leaf]:
+def leaves(commands: Sequence[Command], program: Path) -> list[Leaf]:
     """Return every visible leaf, depth first in declared order.
 
     Raises:
-        SetupError: a visible leaf carries no schema, whether it would be selected or not.
+        SetupError: a visible leaf carries no schema, whether it would be selected or not; names
+            it and the ``program`` that printed it.
     """
-    return list(_walk(commands, ()))
+    found: list[Leaf] = []
+    for path, command in _visible(commands, ()):
+        if command.restricted_schema is UNSET:
+            raise SetupError(
+                f'{program}: command "{" ".join(path)}" has no precomputed schema; rebuild the '
+                "application with a current fisk (v0.9.0 or newer) so that it prints one",
+                key="application_path",
+            )
+        found.append(_leaf(command, path, command.restricted_schema))
+    return found
 
 
-def _walk(commands: Sequence[Command], above: tuple[str, ...]) -> Iterator[Leaf]:
+def _visible(
+    commands: Sequence[Command], above: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], Command]]:
     for command in commands:
         path = (*above, command.name)
         if command.hidden:
             continue
         if command.commands:
-            yield from _walk(command.commands, path)
+            yield from _visible(command.commands, path)
         else:
-            yield _leaf(command, path)
+            yield path, command
 
 
-def _leaf(command: Command, path: tuple[str, ...]) -> Leaf:
-    if command.restricted_schema is UNSET:
-        raise SetupError(
-            f'command "{" ".join(path)}" has no precomputed schema: rebuild the application with '
-            "a current fisk (v0.9.0 or newer) so that it prints one",
-            key="application_path",
-        )
+def _leaf(command: Command, path: tuple[str, ...], schema: Mapping[str, object]) -> Leaf:
     return Leaf(
         path=path,
         help=command.help,
         help_long=command.help_long,
         tags=command.tags,
-        schema=command.restricted_schema,
+        schema=schema,
         flags=command.flags,
         args=command.args,
     )
