@@ -15,7 +15,7 @@ from agent_worker.arguments import Arguments
 from agent_worker.settings import HOSTED_START_TIMEOUT_S, Settings
 from fisk_ai.bus.connection import Connection, ConnectOptions, connect
 from fisk_ai.config import Config, Mode, load
-from fisk_ai.errors import ConfigError, FiskError, NotBuiltError, SetupError
+from fisk_ai.errors import ConfigError, FiskError, SetupError
 from fisk_ai.llm import builtin as _providers
 from fisk_ai.llm import provider as llm
 from fisk_ai.sessions import builtin as _backends
@@ -87,7 +87,7 @@ async def build(
         FiskError: the first thing that could not be built, in one sentence.
     """
     llm.require_known(config.llm.provider)
-    options = connection_options(config, arguments, settings, environ)
+    options = connection_options(config, arguments, settings)
     store = session_store(config, arguments.state_dir, environ)
     provider, application, connection = await _together(
         asyncio.to_thread(build_provider, config, settings),
@@ -147,17 +147,12 @@ def session_store(
     )
 
 
-def connection_options(
-    config: Config, arguments: Arguments, settings: Settings, environ: Mapping[str, str]
-) -> ConnectOptions:
+def connection_options(config: Config, arguments: Arguments, settings: Settings) -> ConnectOptions:
     """Return where this worker serves.
 
     Raises:
         SetupError: no address was given.
-        NotBuiltError: the configuration names a context file that exists.
     """
-    if not arguments.hosted and config.nats_context:
-        _refuse_context(config, environ)
     if not settings.nats_url:
         raise SetupError(
             "no NATS address was given; set FISK_AI_NATS_URL to nats://host:port",
@@ -171,17 +166,6 @@ def connection_options(
         connect_timeout_s=HOSTED_START_TIMEOUT_S if arguments.hosted else settings.start_timeout_s,
         accepted_prefixes=settings.accepted_prefixes,
     )
-
-
-def _refuse_context(config: Config, environ: Mapping[str, str]) -> None:
-    home = environ.get("XDG_CONFIG_HOME") or str(Path.home() / ".config")
-    file = Path(home) / "nats" / "context" / f"{config.nats_context}.json"
-    if file.exists():
-        raise NotBuiltError(
-            f'nats_context: reading the context file "{file}" is not built yet; '
-            "use a name without a file and set FISK_AI_NATS_URL",
-            key="nats_context",
-        )
 
 
 async def _together(

@@ -14,7 +14,7 @@ from fisk_ai.bus.owner import wait_owner_gone
 from fisk_ai.serving.log import get_logger
 from fisk_ai.serving.server import ReleaseError, Server
 
-OWNER_DRAIN_S = 8.0
+OWNER_DRAIN_S = 5.0
 """How long running work may take to park once the terminal is gone."""
 
 _log = get_logger("agent_worker")

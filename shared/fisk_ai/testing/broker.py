@@ -1,13 +1,15 @@
-"""A real private broker for tests, and connections to it."""
+"""Real brokers for tests: a private one, one of any configuration, and connections to them."""
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fisk_ai.bus.broker import Broker
+from fisk_ai.bus.broker import POLL_S, START_TIMEOUT_S, Broker, find_binary
 from fisk_ai.bus.connection import Connection, ConnectOptions, connect
 
 
@@ -46,3 +48,45 @@ async def connected(
         yield connection
     finally:
         await connection.drain()
+
+
+@asynccontextmanager
+async def running_server(directory: Path, configuration: str) -> AsyncGenerator[str, None]:
+    """Run a nats-server with ``configuration`` for the length of the block; yields its address."""
+    file = _written(directory, configuration)
+    process = await asyncio.create_subprocess_exec(
+        find_binary(os.environ),
+        "-c",
+        file,
+        stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+    )
+    try:
+        async with asyncio.timeout(START_TIMEOUT_S):
+            address = await _address(directory / f"nats-server_{process.pid}.ports")
+        yield address
+    finally:
+        process.terminate()
+        await process.wait()
+
+
+def _written(directory: Path, configuration: str) -> Path:
+    directory.mkdir(parents=True, exist_ok=True)
+    file = directory / "server.conf"
+    file.write_text(f"ports_file_dir: {json.dumps(str(directory))}\n{configuration}\n")
+    return file
+
+
+async def _address(file: Path) -> str:
+    while True:
+        if (address := _read(file)) is not None:
+            return address
+        await asyncio.sleep(POLL_S)
+
+
+def _read(file: Path) -> str | None:
+    try:
+        return str(json.loads(file.read_bytes())["nats"][0])
+    except (OSError, ValueError):
+        return None  # not there yet, or half written

@@ -1,0 +1,191 @@
+"""Runs of a real worker: a prompt is answered, and what each kind of stop does to one under way."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from fisk_ai.a2a.client import AgentClient, TaskEnd
+from fisk_ai.a2a.messages import (
+    Ack,
+    AnyQuestion,
+    ErrorTerminal,
+    EventBlock,
+    RequestPrompt,
+    RequestResume,
+    Result,
+    Sender,
+    ToolCallBlockEvent,
+    request_header,
+)
+from fisk_ai.bus.connection import Connection
+from fisk_ai.testing.application import FakeApplication
+
+pytestmark = pytest.mark.integration
+
+PROMPT = "are the nodes well, says the confidential prompt"
+
+
+class Process(Protocol):
+    def send_signal(self, signal: int) -> None: ...
+
+
+class Worker(Protocol):
+    process: Process
+    stderr: bytes
+
+    def disown(self) -> None: ...
+    async def ended(self) -> int: ...
+
+
+class Workshop(Protocol):
+    application: FakeApplication
+
+    @property
+    def gate(self) -> Path: ...
+    def start(
+        self, *arguments: str, environ: Mapping[str, str] | None = None, ready: bool = True
+    ) -> Awaitable[Worker]: ...
+
+
+class Caller:
+    """Notes what a reply set tells and when a tool call begins."""
+
+    def __init__(self) -> None:
+        self.token = ""
+        self.calling = asyncio.Event()
+
+    async def on_ack(self, ack: Ack) -> None:
+        self.token = ack.conversation_token
+
+    async def on_event(self, block: EventBlock) -> None:
+        if isinstance(block, ToolCallBlockEvent):
+            self.calling.set()
+
+    async def on_question(self, question: AnyQuestion) -> None:
+        return None
+
+    async def on_gap(self, missed: int) -> None:
+        raise AssertionError(missed)
+
+
+@pytest.fixture
+def agent(caller: Connection) -> AgentClient:
+    return AgentClient(caller, "watchman", "tester")
+
+
+@pytest.fixture
+def handlers() -> Caller:
+    return Caller()
+
+
+@pytest.fixture
+async def under_way(
+    workshop: Workshop, agent: AgentClient, handlers: Caller, held_script: Callable[[], None]
+) -> AsyncIterator[tuple[Worker, asyncio.Task[TaskEnd]]]:
+    """A worker whose run is in the middle of a command that waits for the gate."""
+    held_script()
+    worker = await workshop.start()
+    run = asyncio.create_task(agent.run(_prompt(), handlers))
+    await asyncio.wait_for(handlers.calling.wait(), 10)
+    yield worker, run
+    run.cancel()
+    await asyncio.wait({run})
+
+
+UnderWay = tuple[Worker, asyncio.Task[TaskEnd]]
+
+
+def _prompt() -> RequestPrompt:
+    return RequestPrompt(**request_header(Sender(name="tester"), "watchman"), prompt=PROMPT)
+
+
+def _code(end: TaskEnd) -> str:
+    assert isinstance(end.terminal, ErrorTerminal)
+    return end.terminal.code
+
+
+async def test_a_prompt_runs_its_command_and_is_answered(
+    workshop: Workshop, agent: AgentClient, handlers: Caller
+) -> None:
+    worker = await workshop.start()
+
+    end = await asyncio.wait_for(agent.run(_prompt(), handlers), 10)
+
+    assert isinstance(end.terminal, Result)
+    assert end.terminal.text == "All is well."
+    assert workshop.application.count("report") == 1
+    worker.disown()
+    assert await worker.ended() == 0
+
+
+async def test_what_is_logged_of_a_run_holds_no_content(
+    workshop: Workshop, agent: AgentClient, handlers: Caller
+) -> None:
+    worker = await workshop.start(environ={"FISK_AI_LOG_LEVEL": "debug"})
+    await asyncio.wait_for(agent.run(_prompt(), handlers), 10)
+    worker.disown()
+    await worker.ended()
+
+    assert b"tool call" in worker.stderr
+    assert b"report" in worker.stderr
+    assert b"confidential" not in worker.stderr
+    assert b"none failed" not in worker.stderr
+    assert b"All is well" not in worker.stderr
+    assert handlers.token.encode() not in worker.stderr
+
+
+async def test_the_first_signal_parks_a_run_at_its_boundary(
+    workshop: Workshop, under_way: UnderWay
+) -> None:
+    worker, run = under_way
+
+    worker.process.send_signal(signal.SIGTERM)
+    workshop.gate.touch()
+
+    assert _code(await asyncio.wait_for(run, 10)) == "suspended"
+    assert await worker.ended() == 0
+
+
+async def test_a_parked_run_goes_on_in_the_next_worker_without_repeating_its_command(
+    workshop: Workshop, agent: AgentClient, handlers: Caller, under_way: UnderWay
+) -> None:
+    worker, run = under_way
+    worker.process.send_signal(signal.SIGTERM)
+    workshop.gate.touch()
+    await asyncio.wait_for(run, 10)
+    await worker.ended()
+
+    await workshop.start()
+    resume = RequestResume(
+        **request_header(Sender(name="tester"), "watchman"), conversation_token=handlers.token
+    )
+    end = await asyncio.wait_for(agent.run(resume, Caller()), 10)
+
+    assert isinstance(end.terminal, Result)
+    assert end.terminal.text == "All is well."
+    assert workshop.application.count("hold") == 1
+
+
+async def test_the_second_signal_cancels_a_run_and_says_so(under_way: UnderWay) -> None:
+    worker, run = under_way
+
+    worker.process.send_signal(signal.SIGTERM)
+    worker.process.send_signal(signal.SIGINT)
+
+    assert _code(await asyncio.wait_for(run, 10)) == "canceled"
+    assert await worker.ended() == 0
+
+
+async def test_a_run_nobody_waits_for_ends_soon_after_its_owner(under_way: UnderWay) -> None:
+    worker, run = under_way
+
+    worker.disown()
+
+    assert _code(await asyncio.wait_for(run, 14)) == "canceled"
+    assert await worker.ended() == 0
