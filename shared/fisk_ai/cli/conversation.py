@@ -6,9 +6,7 @@ import asyncio
 import shlex
 import sys
 import time
-from contextlib import ExitStack
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from fisk_ai.a2a.client import AgentClient
 from fisk_ai.a2a.messages import (
@@ -23,13 +21,12 @@ from fisk_ai.a2a.messages import (
 )
 from fisk_ai.cli.endings import CRASHED, PARKED, ending, may_resume
 from fisk_ai.cli.handles import Handle
-from fisk_ai.cli.hosting import Hosted, HostPlan, host
+from fisk_ai.cli.hosting import Hosted
 from fisk_ai.cli.interrupts import Interrupts
 from fisk_ai.cli.run_flags import RunFlags
-from fisk_ai.cli.turn import Turn, TurnEnd, exchange
-from fisk_ai.cli.wire_dump import FILE, Dump, open_dump
+from fisk_ai.cli.turn import Turn, TurnEnd, exchange, settle
+from fisk_ai.cli.wire_dump import Dump
 from fisk_ai.errors import AgentUnavailableError, FiskError, SetupError, TaskError
-from fisk_ai.render.keyboard import Keyboard
 from fisk_ai.render.line import LineOptions, LineView
 from fisk_ai.render.questions import TerminalPrompter
 from fisk_ai.render.summary import RunSummary, usage_line
@@ -48,77 +45,67 @@ REASON_LIMIT = 200
 
 @dataclass(slots=True, kw_only=True)
 class Conversation:
-    """Everything one ``fisk-ai run`` does once its flags and configuration are accepted."""
+    """Everything said between a terminal and the agent it hosts, from the first line to the last.
+
+    ``debug`` sees every message of it.
+    """
 
     flags: RunFlags
-    identity: str
-    plan: HostPlan
     handle: Handle
+    hosted: Hosted
+    prompter: TerminalPrompter
+    interrupts: Interrupts
+    debug: Dump | None = None
+    model: str = ""
     view: LineView = field(init=False)
     turn: Turn = field(init=False)
-    prompter: TerminalPrompter = field(init=False)
-    interrupts: Interrupts = field(init=False)
-    model: str = ""
+    client: AgentClient = field(init=False)
 
-    async def run(self) -> int:
-        """Run the turn and return the exit code.
-
-        Raises:
-            FiskError: it could not start, or ended in a failure.
-            KeyboardInterrupt: the operator left.
-        """
-        self._open_view()
-        self.interrupts = Interrupts(abort_question=self.prompter.abort)
-        with self.interrupts.installed(), ExitStack() as stack:
-            debug = self._open_dump(stack)
-            try:
-                end = await self._hosted(debug)
-            except asyncio.CancelledError:
-                self._hint("")
-                raise KeyboardInterrupt from None
-        return self._result(end)
-
-    def _open_view(self) -> None:
+    def __post_init__(self) -> None:
+        """Lay out the view and the client."""
+        identity = self.identity
         options = LineOptions(
-            lead=f"warning from agent {self.identity}",
+            lead=f"warning from agent {identity}",
             no_color=self.flags.no_color,
             show_thinking=self.flags.thinking,
             show_results=self.flags.tool_output,
         )
         self.view = LineView(sys.stdout, sys.stderr, options)
-        self.prompter = TerminalPrompter(Keyboard(sys.stdin), sys.stderr)
         self.turn = Turn(view=self.view, prompter=self.prompter, token=self.handle.token)
+        self.client = AgentClient(
+            self.hosted.connection, identity, Sender(name=SENDER), debug=self.debug
+        )
 
-    def _open_dump(self, stack: ExitStack) -> Dump | None:
-        if not self.flags.a2a_debug:
-            return None
-        dump, close = open_dump(Path.cwd())
-        stack.callback(close)
-        self.view.note(f"Dumping a2a messages to {FILE}")
-        return dump
+    @property
+    def identity(self) -> str:
+        """The agent's identity, as its worker says it."""
+        return self.hosted.worker.identity
 
-    async def _hosted(self, debug: Dump | None) -> TurnEnd:
-        async with host(self.plan) as hosted:
-            self.interrupts.forcing(hosted.worker.kill)
-            client = AgentClient(
-                hosted.connection, hosted.worker.identity, Sender(name=SENDER), debug=debug
-            )
-            self.identity = hosted.worker.identity
-            await self._probe(client)
-            began = time.monotonic()
-            end = await self._converse(client, hosted)
-            self._close(end, time.monotonic() - began)
-            self._explain_crash(end, hosted)
-            return end
+    async def run(self) -> TurnEnd:
+        """Probe the agent, show the history, run one turn, and print the closing lines.
 
-    async def _probe(self, client: AgentClient) -> None:
+        Raises:
+            FiskError: nobody answers, or the request was refused before it was acknowledged.
+        """
+        await self._probe()
+        began = time.monotonic()
+        try:
+            end = await self._converse()
+        except asyncio.CancelledError:
+            self._hint("")
+            raise
+        self._close(end, time.monotonic() - began)
+        self._explain_crash(end)
+        return end
+
+    async def _probe(self) -> None:
         """Learn the model from the agent's card; an agent without one still answers.
 
         Raises:
             SetupError: nobody answers under this identity.
         """
         try:
-            card = await client.card(PROBE_TIMEOUT_S)
+            card = await self.client.card(PROBE_TIMEOUT_S)
         except AgentUnavailableError as exc:
             raise SetupError(
                 f'the agent hosted for this run is not answering as "{self.identity}"'
@@ -127,41 +114,42 @@ class Conversation:
             return
         self.model = card.model
 
-    async def _converse(self, client: AgentClient, hosted: Hosted) -> TurnEnd:
+    async def _converse(self) -> TurnEnd:
         if self.handle.token:
-            history = await self._exchange(client, hosted, self._read())
+            history = await self._exchange(self._read())
             if history.code:
                 return history
-        end = await self._exchange(client, hosted, self._request())
+        end = await self._exchange(self._request())
         for answer in end.unsent:
-            end = await self._deliver(client, hosted, answer, end)
+            end = await self._deliver(answer, end)
         return end
 
-    async def _exchange(self, client: AgentClient, hosted: Hosted, request: AnyRequest) -> TurnEnd:
+    async def _exchange(self, request: AnyRequest) -> TurnEnd:
         stopping: list[asyncio.Task[None]] = []
 
         def ask_to_stop() -> None:
             self.view.note("asked the run to stop at its next boundary; press ^C again to leave it")
-            stopping.append(asyncio.ensure_future(self._cancel(client, request.request)))
+            stopping.append(asyncio.ensure_future(self._cancel(request.request)))
 
-        with self.interrupts.asking(ask_to_stop):
-            end = await exchange(client, request, self.turn, worker_died=hosted.worker.died)
-        for task in stopping:
-            await task
-        return end
-
-    async def _cancel(self, client: AgentClient, request_id: str) -> None:
         try:
-            running = await client.cancel(request_id, "interrupted at the terminal")
+            with self.interrupts.asking(ask_to_stop):
+                return await exchange(
+                    self.client, request, self.turn, worker_died=self.hosted.worker.died
+                )
+        finally:
+            for task in stopping:
+                await settle(task)
+
+    async def _cancel(self, request_id: str) -> None:
+        try:
+            running = await self.client.cancel(request_id, "interrupted at the terminal")
         except FiskError as exc:
             self.view.warn(f"asking the run to stop failed: {for_terminal(str(exc), REASON_LIMIT)}")
             return
         if not running:
             self.view.warn("the run is not running any more")
 
-    async def _deliver(
-        self, client: AgentClient, hosted: Hosted, answer: Answer, end: TurnEnd
-    ) -> TurnEnd:
+    async def _deliver(self, answer: Answer, end: TurnEnd) -> TurnEnd:
         """Send an answer that came too late for its question; what it starts is the new end."""
         self.view.note("your answer arrived after the run gave the question up; sending it now")
         request = RequestAnswer(
@@ -170,7 +158,7 @@ class Conversation:
             answer=answer,
         )
         try:
-            answered = await self._exchange(client, hosted, request)
+            answered = await self._exchange(request)
         except FiskError as exc:
             why = str(exc)
         else:
@@ -213,10 +201,10 @@ class Conversation:
         self.view.note(summary.line())
         self._hint(end.code)
 
-    def _explain_crash(self, end: TurnEnd, hosted: Hosted) -> None:
+    def _explain_crash(self, end: TurnEnd) -> None:
         if end.code != CRASHED:
             return
-        for line in hosted.worker.log_tail():
+        for line in self.hosted.worker.log_tail():
             self.view.note(f"agent log: {line}")
         if not self.flags.verbose:
             self.view.note("pass --verbose to see the agent's whole log")
@@ -231,13 +219,17 @@ class Conversation:
             return self.handle.session_id
         return session_id_for_token(self.identity, self.turn.token)
 
-    def _result(self, end: TurnEnd) -> int:
-        if not end.code:
-            return 0
-        error = ending(end.code, end.detail).error
-        if not error:
-            return 0
+
+def exit_code(end: TurnEnd) -> int:
+    """Return 0 for a turn that succeeded or waits.
+
+    Raises:
+        TaskError: it failed; the detail is the command's error.
+    """
+    error = ending(end.code, end.detail).error if end.code else ""
+    if error:
         raise TaskError(error, task_code=end.code)
+    return 0
 
 
 def resume_command(session_id: str, flags: RunFlags) -> str:

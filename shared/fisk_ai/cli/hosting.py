@@ -9,16 +9,18 @@ from __future__ import annotations
 import contextlib
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fisk_ai.bus.broker import Broker
-from fisk_ai.bus.connection import Connection, connect
-from fisk_ai.bus.options import ConnectOptions
 from fisk_ai.cli import credentials
 from fisk_ai.cli.worker_child import WorkerChild, start_worker
 from fisk_ai.errors import BusError, SetupError
+
+if TYPE_CHECKING:
+    from fisk_ai.bus.connection import Connection
 
 URL_VARIABLE = "FISK_AI_NATS_URL"
 _NOT_FOR_THE_WORKER = (credentials.KEY_FILE, "FISK_AI_NATS_CREDS", "FISK_AI_NATS_CONTEXT")
@@ -58,8 +60,10 @@ class Hosted:
 
 
 @contextlib.asynccontextmanager
-async def host(plan: HostPlan) -> AsyncGenerator[Hosted]:
+async def host(plan: HostPlan, meanwhile: Callable[[], object]) -> AsyncGenerator[Hosted]:
     """Start broker and worker, connect, and stop all of it at the end.
+
+    ``meanwhile`` is called once while the worker starts: time in which to import a client.
 
     Raises:
         SetupError: one of them could not be started, with its own sentence.
@@ -68,7 +72,10 @@ async def host(plan: HostPlan) -> AsyncGenerator[Hosted]:
         broker = await _start_broker(plan.environ)
         stack.push_async_callback(broker.stop)
         worker = await start_worker(
-            plan.arguments, plan.worker_environ(broker.url_with_credentials), verbose=plan.verbose
+            plan.arguments,
+            plan.worker_environ(broker.url_with_credentials),
+            verbose=plan.verbose,
+            meanwhile=meanwhile,
         )
         hosted = None
         try:
@@ -92,6 +99,9 @@ async def _start_broker(environ: Mapping[str, str]) -> Broker:
 
 
 async def _connect(broker: Broker) -> Connection:
+    from fisk_ai.bus.connection import connect  # noqa: PLC0415 - imported while the worker starts
+    from fisk_ai.bus.options import ConnectOptions  # noqa: PLC0415 - as above
+
     options = ConnectOptions(
         url=broker.url, name="terminal", user=broker.user, password=broker.password
     )

@@ -103,6 +103,8 @@ def _open_standard_streams() -> None:
             os.fstat(descriptor)
         except OSError:
             os.open(os.devnull, os.O_RDWR)
+    if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - closed when we started
+        sys.stdin = open(0, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115 - kept
     sys.stdout = _tolerant(sys.stdout, 1)
     sys.stderr = _tolerant(sys.stderr, 2)
 

@@ -7,21 +7,27 @@ can be refused is refused before anything is started. Rules: ``docs/reference/co
 from __future__ import annotations
 
 import asyncio
+import importlib
 import os
+import sys
 from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
 from fisk_ai.cli import credentials, run_flags
-from fisk_ai.cli.conversation import Conversation
 from fisk_ai.cli.handles import Handle, find_handle
-from fisk_ai.cli.hosting import HostPlan
+from fisk_ai.cli.hosting import HostPlan, host
+from fisk_ai.cli.interrupts import Interrupts
 from fisk_ai.cli.run_flags import RunFlags
 from fisk_ai.cli.stores import configured_store, root_directory
+from fisk_ai.cli.wire_dump import FILE, Dump, open_dump
 from fisk_ai.config import Config, Mode, load
 from fisk_ai.errors import ConfigError, UsageError
 from fisk_ai.llm import builtin as _builtin
 from fisk_ai.llm import provider as providers
+from fisk_ai.render.keyboard import Keyboard
+from fisk_ai.render.questions import TerminalPrompter
 from fisk_ai.sessions.store import Store
 
 PROVIDERS = _builtin
@@ -52,10 +58,39 @@ async def _run(prepared: _Prepared) -> int:
     handle = Handle()
     if flags.resume is not None:
         handle = await find_handle(prepared.store, flags.resume)
-    conversation = Conversation(
-        flags=flags, identity=prepared.config.identity, plan=prepared.plan, handle=handle
-    )
-    return await conversation.run()
+    prompter = TerminalPrompter(Keyboard(sys.stdin), sys.stderr)
+    interrupts = Interrupts(abort_question=prompter.abort)
+    with interrupts.installed(), ExitStack() as stack:
+        debug = _open_dump(stack) if flags.a2a_debug else None
+        try:
+            async with host(prepared.plan, _import_client) as hosted:
+                from fisk_ai.cli.conversation import Conversation, exit_code  # noqa: PLC0415 - there
+
+                interrupts.forcing(hosted.worker.kill)
+                conversation = Conversation(
+                    flags=flags,
+                    handle=handle,
+                    hosted=hosted,
+                    prompter=prompter,
+                    interrupts=interrupts,
+                    debug=debug,
+                )
+                end = await conversation.run()
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+    return exit_code(end)
+
+
+def _import_client() -> None:
+    """Import what talks to the agent, in the time in which the worker imports its own."""
+    importlib.import_module("fisk_ai.cli.conversation")
+
+
+def _open_dump(stack: ExitStack) -> Dump:
+    dump, close = open_dump(Path.cwd())
+    stack.callback(close)
+    print(f"Dumping a2a messages to {FILE}", file=sys.stderr)
+    return dump
 
 
 def _prepare(flags: RunFlags, environ: Mapping[str, str]) -> _Prepared:

@@ -172,8 +172,8 @@ async def exchange(
             return TurnEnd(code=CRASHED, detail=_DIED)
         return await _ended(reading, turn, dead=death.done())
     finally:
-        await _settle(reading)
-        await _settle(death)
+        await settle(reading)
+        await settle(death)
 
 
 async def _ended(reading: asyncio.Future[TaskEnd], turn: Turn, *, dead: bool) -> TurnEnd:
@@ -205,7 +205,7 @@ async def _ended(reading: asyncio.Future[TaskEnd], turn: Turn, *, dead: bool) ->
     )
 
 
-async def _settle(task: asyncio.Future[_T]) -> None:
+async def settle(task: asyncio.Future[_T]) -> None:
     """End a task that is no longer of interest, and take what it would otherwise complain about."""
     task.cancel()
     await asyncio.wait((task,))

@@ -12,7 +12,7 @@ import os
 import signal
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import IO
@@ -89,9 +89,13 @@ class WorkerChild:
 
 
 async def start_worker(
-    arguments: Sequence[str], environ: Mapping[str, str], *, verbose: bool
+    arguments: Sequence[str],
+    environ: Mapping[str, str],
+    *,
+    verbose: bool,
+    meanwhile: Callable[[], object],
 ) -> WorkerChild:
-    """Start ``agent_worker`` with ``arguments`` and wait until it serves.
+    """Start ``agent_worker`` with ``arguments``, call ``meanwhile``, and wait until it serves.
 
     Raises:
         SetupError: it refused to start, with its own sentence; it died; or it took too long.
@@ -109,6 +113,7 @@ async def start_worker(
         os.close(owner_read)
     child = WorkerChild("", process, owner_write, log)
     try:
+        meanwhile()
         child.identity = await _await_ready(child, ready_read)
     except BaseException:
         child.kill()

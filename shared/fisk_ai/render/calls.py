@@ -76,14 +76,18 @@ def _value(raw: bytes) -> str:
 def result_text(output: str, *, is_error: bool) -> str:
     """Return what a call gave back, in display form; a command's envelope is unwrapped."""
     if is_error:
-        return _joined("(error)", for_display(output))
+        return _joined("(error)", _shown(output))
     command = envelope.parse(output)
     if command is None:
-        return for_display(output) or "(no output)"
-    text = for_display(command.output)
+        return _shown(output) or "(no output)"
+    text = _shown(command.output)
     if command.exit_code != 0:
         return _joined(f"(exit {command.exit_code})", text)
     return text or "(no output)"
+
+
+def _shown(output: str) -> str:
+    return for_display(output).rstrip("\n")
 
 
 def _joined(lead: str, text: str) -> str:

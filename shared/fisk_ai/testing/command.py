@@ -1,0 +1,210 @@
+"""The installed command as a process, an agent for it to run, and what it leaves behind.
+
+Everything is real: the console script, the broker and the worker it starts, files and signals.
+Nothing waits for a time; whatever a test needs to have happened is looked for.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fisk_ai.testing.application import FakeApplication, FakeArg, FakeCommand
+
+DEADLINE_S = 40.0
+"""How long anything may take on a busy machine before a test gives up."""
+
+
+def until(what: str, reached: Callable[[], bool]) -> None:
+    """Look until ``reached``, and fail naming ``what`` when it is not in time."""
+    deadline = time.monotonic() + DEADLINE_S
+    while not reached():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not in time: {what}")
+        time.sleep(0.01)
+
+
+def children(pid: int) -> dict[int, str]:
+    """Return the command lines of the direct children of ``pid``."""
+    found: dict[int, str] = {}
+    for path in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            words = path.read_text(encoding="ascii").split()
+        except OSError:
+            continue
+        for word in words:
+            try:
+                line = Path(f"/proc/{word}/cmdline").read_bytes()
+            except OSError:
+                continue
+            found[int(word)] = line.replace(b"\0", b" ").decode(errors="replace")
+    return found
+
+
+def alive(pid: int) -> bool:
+    """Say whether ``pid`` runs; a process that only waits to be collected does not."""
+    try:
+        stat = Path(f"/proc/{pid}/stat").read_text(encoding="utf-8")
+    except OSError:
+        return False
+    return stat.rpartition(")")[2].split()[0] not in ("Z", "X")
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """How the command ended and what it printed."""
+
+    status: int
+    out: str
+    err: str
+
+
+@dataclass(slots=True)
+class Running:
+    """A command in its middle; its standard error is in a file that tests look at."""
+
+    process: subprocess.Popen[bytes]
+    out: Path
+    err: Path
+
+    @property
+    def pid(self) -> int:
+        """The process id of the command."""
+        return self.process.pid
+
+    def said(self) -> str:
+        """Return its standard error so far."""
+        return self.err.read_text(encoding="utf-8")
+
+    def wait_said(self, text: str) -> None:
+        """Wait until ``text`` was printed on standard error."""
+        until(f"{text!r} on stderr", lambda: text in self.said())
+
+    def child(self, name: str) -> int:
+        """Wait for the child process whose command line holds ``name``."""
+        found: list[int] = []
+
+        def look() -> bool:
+            found[:] = [pid for pid, line in children(self.pid).items() if name in line]
+            return bool(found)
+
+        until(f"a child process {name}", look)
+        return found[0]
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send it a signal."""
+        self.process.send_signal(number)
+
+    def end(self) -> Done:
+        """Wait for its end."""
+        status = self.process.wait(DEADLINE_S)
+        return Done(status, self.out.read_text(encoding="utf-8"), self.said())
+
+
+@dataclass(slots=True)
+class Agent:
+    """An ``agent.yaml`` with an application and a script; everything lies under ``home``."""
+
+    home: Path
+    application: FakeApplication
+    environ: dict[str, str]
+    started: list[Running] = field(default_factory=list[Running])
+
+    @classmethod
+    def make(cls, home: Path) -> Agent:
+        """Make an agent in the new directory ``home``."""
+        (home / "tmp").mkdir(parents=True)
+        environ = {
+            "PATH": os.environ["PATH"],
+            "HOME": str(home),
+            "XDG_STATE_HOME": str(home / "state"),
+            "TMPDIR": str(home / "tmp"),
+        }
+        agent = cls(home, FakeApplication(home / "app", _commands(home)), environ)
+        agent.configure()
+        agent.script("say: It says Moo.")
+        return agent
+
+    def close(self) -> None:
+        """End what a test left running."""
+        for running in self.started:
+            if running.process.poll() is None:
+                running.process.kill()
+                running.process.wait(DEADLINE_S)
+
+    @property
+    def gate_file(self) -> Path:
+        """The command ``wait`` goes on until this file exists."""
+        return self.home / "open"
+
+    @property
+    def sessions(self) -> Path:
+        """Where the agent's sessions are kept."""
+        return self.home / "state" / "fisk-ai" / "runs"
+
+    def script(self, *turns: str) -> None:
+        """Write the script: one line of YAML per turn."""
+        text = "turns:\n" + "".join(f"  - {turn}\n" for turn in turns)
+        (self.home / "script.yaml").write_text(text, encoding="utf-8")
+
+    def configure(self, text: str = "") -> None:
+        """Write ``agent.yaml``: ``text``, or a configuration that works."""
+        base = (
+            f"identity: cow\napplication_path: {self.application.path}\n"
+            "system_prompt: You are a cow.\nllm: {model: small}\n"
+        )
+        (self.home / "agent.yaml").write_text(text or base, encoding="utf-8")
+
+    def start(
+        self, *words: str, environ: Mapping[str, str] | None = None, stdout: int | None = None
+    ) -> Running:
+        """Start ``fisk-ai`` with ``words``, without a terminal."""
+        number = len(self.started)
+        out, err = self.home / f"out-{number}", self.home / f"err-{number}"
+        with out.open("wb") as kept, err.open("wb") as stderr:
+            process = subprocess.Popen(
+                [command_path(), *words],
+                cwd=self.home,
+                env=self.environ | dict(environ or {}),
+                stdin=subprocess.DEVNULL,
+                stdout=kept if stdout is None else stdout,
+                stderr=stderr,
+            )
+        running = Running(process, out, err)
+        self.started.append(running)
+        return running
+
+    def run(self, *words: str, environ: Mapping[str, str] | None = None) -> Done:
+        """Run ``fisk-ai`` with ``words`` to its end."""
+        return self.start(*words, environ=environ).end()
+
+    def rehearse(self, *words: str, environ: Mapping[str, str] | None = None) -> Done:
+        """Run a turn against the script."""
+        return self.run("run", "--script", "script.yaml", *words, environ=environ)
+
+
+def command_path() -> str:
+    """Return the installed console script."""
+    return str(Path(sys.executable).parent / "fisk-ai")
+
+
+def _commands(home: Path) -> Sequence[FakeCommand]:
+    message = FakeArg(name="message", required=True)
+    return (
+        FakeCommand(path="say", help="Say something", args=(message,), echo=True),
+        FakeCommand(path="wait", help="Wait for the gate", wait_for=home / "open"),
+        FakeCommand(path="wipe", help="Wipe a disk", tags=("ai:confirm",), output="wiped\n"),
+        FakeCommand(path="fail", help="Fail", output="no luck\n", exit_code=3),
+    )
+
+
+def session_of(text: str) -> str:
+    """Return the session id of the resume hint in what a command said."""
+    hint = text.split("resume with: fisk-ai run --resume ", 1)[1]
+    return hint.split(maxsplit=1)[0]

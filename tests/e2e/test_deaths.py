@@ -1,0 +1,167 @@
+"""Interrupts and deaths: what a person is told, what is left, and that the work goes on."""
+
+from __future__ import annotations
+
+import os
+import signal
+
+import pytest
+
+from fisk_ai.testing.command import Agent, Running, alive, children, session_of, until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
+
+_WAIT = "{call: [{tool: wait, input: {}}]}"
+_SAY = '{call: [{tool: say, input: {message: "Moo"}}]}'
+
+
+def _waiting(agent: Agent, *turns: str) -> Running:
+    """Start a run and return it once its command is being run."""
+    agent.script(_WAIT, *turns)
+    running = agent.start("run", "--script", "script.yaml", "go")
+    until("the command runs", lambda: agent.application.count("wait") == 1)
+    running.wait_said("-> wait()")
+    return running
+
+
+def _resume(agent: Agent, text: str) -> tuple[int, str, str]:
+    done = agent.rehearse("--resume", session_of(text))
+    return done.status, done.out, done.err
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        "journal.append.synced:assistant=kill",
+        "journal.append.synced:tool_result=kill",
+        "model.before#2=kill",
+        "model.after#2=kill",
+    ],
+)
+def test_a_worker_that_is_killed_is_told_at_once_and_a_resume_finishes(
+    agent: Agent, fault: str
+) -> None:
+    agent.script(_SAY, "{say: It says Moo.}")
+    died = agent.rehearse("go", environ={"FISK_AI_FAULT": fault})
+    assert died.status == 1
+    assert died.out == ""
+    assert "the agent crashed, which is a bug; the detail is in its log" in died.err
+    assert died.err.splitlines()[-1] == "fisk-ai: error: its process ended in the middle of the run"
+    status, out, err = _resume(agent, died.err)
+    assert (status, out) == (0, "It says Moo.\n")
+    assert "--- resuming ---" in err
+    assert agent.application.count("say") == 1
+
+
+def test_a_worker_killed_while_a_command_runs_is_noticed_by_its_process(agent: Agent) -> None:
+    running = _waiting(agent, "{say: done}")
+    os.kill(running.child("agent_worker"), signal.SIGKILL)
+    done = running.end()
+    assert done.status == 1
+    assert "the agent crashed" in done.err
+    assert f"resume with: fisk-ai run --resume {session_of(done.err)}" in done.err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_interrupt_parks_the_run_and_a_resume_finishes(
+    agent: Agent, number: signal.Signals
+) -> None:
+    running = _waiting(agent, "{say: done}")
+    running.signal(number)
+    running.wait_said("asked the run to stop at its next boundary; press ^C again to leave it")
+    agent.gate_file.touch()
+    parked = running.end()
+    assert parked.status == 0
+    assert parked.out == ""
+    assert "the run stopped where it can be resumed" in parked.err
+    assert "Run suspended: " in parked.err
+    assert "suspended" in agent.run("session", "ls").out
+    status, out, _ = _resume(agent, parked.err)
+    assert (status, out) == (0, "done\n")
+    assert agent.application.count("wait") == 1
+
+
+def test_the_second_interrupt_leaves_and_takes_everything_along(agent: Agent) -> None:
+    running = _waiting(agent, "{say: done}")
+    everyone = list(children(running.pid))
+    assert len(everyone) == 2
+    running.signal(signal.SIGINT)
+    running.wait_said("asked the run to stop")
+    running.signal(signal.SIGINT)
+    left = running.end()
+    assert left.status == 1
+    assert left.err.splitlines()[-1] == "fisk-ai: error: interrupted"
+    assert "resume with: " in left.err
+    assert not any(alive(pid) for pid in everyone)
+    command = agent.application.calls()[0].pid
+    until("the command is gone", lambda: not alive(command))
+    assert list((agent.home / "tmp").iterdir()) == []
+
+
+def test_an_interrupt_during_the_start_leaves_at_once(agent: Agent) -> None:
+    running = agent.start("run", "--script", "script.yaml", "go")
+    worker = running.child("agent_worker")
+    running.signal(signal.SIGINT)
+    done = running.end()
+    assert done.status in (0, 1)  # the worker may have been ready already
+    assert "Traceback" not in done.err
+    assert not alive(worker)
+
+
+def test_a_terminal_that_is_killed_leaves_no_process_and_no_file(agent: Agent) -> None:
+    running = _waiting(agent, "{say: done}")
+    everyone = list(children(running.pid))
+    running.signal(signal.SIGKILL)
+    assert running.process.wait() == -signal.SIGKILL
+    command = agent.application.calls()[0].pid
+    for pid in (*everyone, command):
+        until(f"process {pid} is gone", lambda pid=pid: not alive(pid))
+    assert list((agent.home / "tmp").iterdir()) == []
+
+
+def test_a_conversation_is_resumed_by_its_token_as_well(agent: Agent) -> None:
+    agent.script(_SAY, "{say: It says Moo.}")
+    died = agent.rehearse("go", environ={"FISK_AI_FAULT": "model.before#2=kill"})
+    shown = agent.run("session", "show", session_of(died.err)).out
+    token = shown.split("Conversation token: ", 1)[1].split()[0]
+    done = agent.rehearse("--resume", token)
+    assert (done.status, done.out) == (0, "It says Moo.\n")
+    assert session_of(done.err) == session_of(died.err)
+
+
+def test_a_finished_session_is_refused_by_name_and_runs_nothing(agent: Agent) -> None:
+    agent.script(_SAY, "{say: It says Moo.}", _SAY)
+    session = session_of(agent.rehearse("go").err)
+    done = agent.rehearse("--resume", session)
+    assert done.status == 1
+    assert done.out == ""
+    assert "completed" in done.err.splitlines()[-1]
+    assert agent.application.count("say") == 1
+
+
+@pytest.mark.parametrize(
+    ("handle", "reason"),
+    [
+        ("../x", "is neither a session id nor a conversation token"),
+        ("*", "is neither a session id nor a conversation token"),
+        ("a b", "is neither a session id nor a conversation token"),
+        ("x" * 129, "is neither a session id nor a conversation token"),
+        ("", "is neither a session id nor a conversation token"),
+        ("unknown", "conversation"),
+    ],
+)
+def test_a_handle_that_names_nothing_is_one_sentence(
+    agent: Agent, handle: str, reason: str
+) -> None:
+    done = agent.rehearse(f"--resume={handle}")
+    assert done.status == 1
+    assert done.out == ""
+    assert done.err.splitlines()[-1].startswith("fisk-ai: error: ")
+    assert reason in done.err
+    assert "Traceback" not in done.err
+
+
+def test_a_token_that_looks_like_a_flag_is_data(agent: Agent) -> None:
+    done = agent.rehearse("--resume=-x")
+    assert done.status == 1
+    assert "no conversation by that name" in done.err

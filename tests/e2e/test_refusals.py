@@ -1,0 +1,149 @@
+"""Everything that can be refused before a run, with the exact sentence a person reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+
+from fisk_ai.testing.command import Agent
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
+
+_REHEARSE = ("run", "--script", "script.yaml", "go")
+
+
+def _nothing(_: Agent) -> None:
+    pass
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """What is set up, what is run, and what is said; ``{home}`` stands for the agent's home."""
+
+    name: str
+    text: str
+    words: tuple[str, ...] = _REHEARSE
+    prepare: Callable[[Agent], object] = _nothing
+    environ: dict[str, str] = field(default_factory=dict[str, str])
+
+
+def _append(text: str) -> Callable[[Agent], object]:
+    def prepare(agent: Agent) -> None:
+        path = agent.home / "agent.yaml"
+        path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
+
+    return prepare
+
+
+def _occupy(name: str) -> Callable[[Agent], object]:
+    return lambda agent: (agent.home / name).write_text("", encoding="utf-8")
+
+
+REFUSALS = (
+    Refusal(
+        "no configuration",
+        'reading config "none.yaml": No such file or directory',
+        ("run", "--config", "none.yaml", "go"),
+    ),
+    Refusal(
+        "no prompt",
+        "no prompt: give one as an argument, or --resume a conversation to continue",
+        ("run", "--script", "script.yaml"),
+    ),
+    Refusal(
+        "no key",
+        "--api-key is required to run an agent in this process; set it, export "
+        "ANTHROPIC_API_KEY, or pass --nats-context to talk to an agent that already has one",
+        ("run", "go"),
+    ),
+    Refusal(
+        "two keys",
+        "ANTHROPIC_API_KEY and ANTHROPIC_API_KEY_FILE are both set; unset one of them",
+        ("run", "go"),
+        environ={"ANTHROPIC_API_KEY": "k", "ANTHROPIC_API_KEY_FILE": "f"},
+    ),
+    Refusal(
+        "no script",
+        '--script "none.yaml" cannot be read: No such file or directory',
+        ("run", "--script", "none.yaml", "go"),
+    ),
+    Refusal(
+        "no broker",
+        'FISK_AI_NATS_SERVER names "/none/nats-server", which is no program that can be run',
+        environ={"FISK_AI_NATS_SERVER": "/none/nats-server"},
+    ),
+    Refusal(
+        "a root directory that is not there",
+        '--root-dir "{home}/none" does not exist; create it before the run',
+        ("run", "--script", "script.yaml", "--root-dir", "none", "go"),
+    ),
+    Refusal(
+        "a root directory that is a file",
+        '--root-dir "{home}/file" is not a directory',
+        ("run", "--script", "script.yaml", "--root-dir", "file", "go"),
+        _occupy("file"),
+    ),
+)
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=lambda refusal: refusal.name)
+def test_a_start_that_cannot_succeed_is_refused_in_one_exact_sentence(
+    agent: Agent, refusal: Refusal
+) -> None:
+    refusal.prepare(agent)
+    done = agent.run(*refusal.words, environ=refusal.environ)
+    assert done.err == f"fisk-ai: error: {refusal.text}\n".replace("{home}", str(agent.home))
+    assert done.out == ""
+    assert done.status == 1
+    assert list((agent.home / "tmp").iterdir()) == []
+
+
+NAMED = (
+    Refusal("an unknown key", "temprature", prepare=_append("temprature: 1\n")),
+    Refusal("a wrong type", "identity", prepare=_append("identity: [cow]\n")),
+    Refusal(
+        "no application", "application_path", prepare=lambda agent: agent.application.path.unlink()
+    ),
+    Refusal(
+        "a state directory that cannot be made",
+        "{home}/file/runs",
+        ("run", "--script", "script.yaml", "--state-dir", "file/runs", "go"),
+        _occupy("file"),
+    ),
+    Refusal(
+        "a state directory that cannot be written",
+        "/proc/fisk-ai",
+        ("run", "--script", "script.yaml", "--state-dir", "/proc/fisk-ai", "go"),
+    ),
+    Refusal(
+        "an unknown provider",
+        "harmonica",
+        ("run", "go"),
+        prepare=lambda agent: agent.configure(
+            "application_path: x\nsystem_prompt: p\nllm: {model: m, provider: harmonica}\n"
+        ),
+    ),
+    Refusal(
+        "a script that is none",
+        "script.yaml",
+        prepare=lambda agent: (agent.home / "script.yaml").write_text(
+            "turns: 5\n", encoding="utf-8"
+        ),
+    ),
+)
+
+
+@pytest.mark.parametrize("refusal", NAMED, ids=lambda refusal: refusal.name)
+def test_a_refusal_of_another_part_is_one_sentence_that_names_the_cause(
+    agent: Agent, refusal: Refusal
+) -> None:
+    refusal.prepare(agent)
+    done = agent.run(*refusal.words, environ=refusal.environ)
+    assert done.status == 1
+    assert done.out == ""
+    assert len(done.err.splitlines()) == 1
+    assert done.err.startswith("fisk-ai: error: ")
+    assert refusal.text.replace("{home}", str(agent.home)) in done.err
+    assert list((agent.home / "tmp").iterdir()) == []
