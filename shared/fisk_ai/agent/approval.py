@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 
+from fisk_ai.agent.active import ActiveRun
 from fisk_ai.agent.ending import TurnOver
-from fisk_ai.agent.work import Work
 from fisk_ai.errors import DeferredError, PromptAbortedError
 from fisk_ai.llm.model import ToolResultBlock, ToolUseBlock
 from fisk_ai.sessions.digest import args_sha256
@@ -19,7 +19,7 @@ from fisk_ai.toolkit.prompter import GateRequest
 
 
 async def refusal(
-    work: Work, call: ToolUseBlock, tool: Tool, info: CallInfo
+    active: ActiveRun, call: ToolUseBlock, tool: Tool, info: CallInfo
 ) -> ToolResultBlock | None:
     """Return the result that stands in for a call that may not run; ``None`` lets it run.
 
@@ -27,12 +27,12 @@ async def refusal(
         TurnOver: with ``suspended`` when the question ended without an answer: nothing is
             recorded and the next run asks again.
     """
-    doubtful = call.id == work.doubtful_call and not _may_repeat(work, tool)
-    if not doubtful and not is_gated(work, tool):
+    doubtful = call.id == active.doubtful_call and not _may_repeat(active, tool)
+    if not doubtful and not is_gated(active, tool):
         return None
     try:
-        decision = await work.gate.approve(
-            _question(work, call, tool, info),
+        decision = await active.gate.approve(
+            _question(active, call, tool, info),
             tool.name,
             fresh_only=doubtful,
             cancelled=_is_cancelled,
@@ -40,20 +40,20 @@ async def refusal(
     except (PromptAbortedError, DeferredError) as exc:
         raise TurnOver("suspended", exc) from exc
     if decision.granted is not None:
-        work.staged_grants.append(decision.granted)
+        active.staged_grants.append(decision.granted)
     if decision.allowed:
         return None
     return ToolResultBlock(call.id, decision.result_text(), is_error=decision.is_error)
 
 
-def is_gated(work: Work, tool: Tool) -> bool:
+def is_gated(active: ActiveRun, tool: Tool) -> bool:
     """Say whether a person must allow this tool; one that cannot tell is not gated here."""
-    return isinstance(tool, Confirmable) and tool.needs_confirm(work.config.harness.confirm_tags)
+    return isinstance(tool, Confirmable) and tool.needs_confirm(active.config.harness.confirm_tags)
 
 
-def _may_repeat(work: Work, tool: Tool) -> bool:
+def _may_repeat(active: ActiveRun, tool: Tool) -> bool:
     destructive, idempotent = _effects(tool)
-    return idempotent or not (destructive or is_gated(work, tool))
+    return idempotent or not (destructive or is_gated(active, tool))
 
 
 def _effects(tool: Tool) -> tuple[bool, bool]:
@@ -66,12 +66,12 @@ def _effects(tool: Tool) -> tuple[bool, bool]:
     return destructive, idempotent
 
 
-def _question(work: Work, call: ToolUseBlock, tool: Tool, info: CallInfo) -> GateRequest:
+def _question(active: ActiveRun, call: ToolUseBlock, tool: Tool, info: CallInfo) -> GateRequest:
     display, command, tag = info.display or tool.name, tool.name, ""
     if isinstance(tool, Confirmable):
         display = tool.trace_line(call.input) or display
         command = tool.command()
-        tag = tool.confirm_trigger(work.config.harness.confirm_tags)
+        tag = tool.confirm_trigger(active.config.harness.confirm_tags)
     return GateRequest(
         tool_use_id=call.id,
         command=command,

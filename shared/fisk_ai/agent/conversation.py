@@ -103,17 +103,15 @@ def resume(state: RunState, *, cap: int) -> Conversation:
         iteration=state.next_iteration,
         text=answer_of(state.messages),
         last_stop_reason=state.last_stop_reason,
-        failed_attempts=state.failed_attempts,
     )
     if state.pending is not None:
         _take_up(conversation, state.pending)
+    conversation.failed_attempts = state.failed_attempts
     return conversation
 
 
 def _take_up(conversation: Conversation, pending: PendingTurn) -> None:
-    failed_attempts = conversation.failed_attempts
     conversation.reply(pending.assistant.message.content, pending.assistant.stop_reason)
-    conversation.failed_attempts = failed_attempts
     if conversation.batch is not None:
         conversation.batch.results = list(pending.results)
         conversation.batch.deferred = pending.deferred

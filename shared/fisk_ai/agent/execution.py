@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import asyncio
 
+from fisk_ai.agent.active import ActiveRun
 from fisk_ai.agent.ending import TurnOver
-from fisk_ai.agent.work import Work
 from fisk_ai.errors import PromptAbortedError
 from fisk_ai.llm.model import ToolResultBlock, ToolUseBlock
 from fisk_ai.text.duration import go_duration
@@ -20,17 +20,19 @@ from fisk_ai.toolkit.gate import control_error
 from fisk_ai.toolkit.prompter import DefaultDenyPrompter
 
 
-async def execute(work: Work, call: ToolUseBlock, tool: Tool, info: CallInfo) -> ToolResultBlock:
+async def execute(
+    active: ActiveRun, call: ToolUseBlock, tool: Tool, info: CallInfo
+) -> ToolResultBlock:
     """Run ``tool`` once and return what the model reads.
 
     Raises:
         TurnOver: with ``suspended`` when the tool's own question was interrupted.
     """
-    limit_s = _limit(work, info)
+    limit_s = _limit(active, info)
     deadline = asyncio.timeout(limit_s)
     try:
         async with deadline:
-            outcome = await tool.execute(_context(work, call), call.input, _deps(work, info))
+            outcome = await tool.execute(_context(active, call), call.input, _deps(active, info))
         return ToolResultBlock(call.id, clean_surrogates(_text(outcome)))
     except Exception as exc:
         control = control_error(exc)
@@ -38,22 +40,22 @@ async def execute(work: Work, call: ToolUseBlock, tool: Tool, info: CallInfo) ->
             raise TurnOver("suspended", control) from exc
         text = str(exc) or type(exc).__name__ if control is None else _answers_later(tool)
     if limit_s is not None and deadline.expired():
-        text = await _timed_out(work, tool, limit_s)
+        text = await _timed_out(active, tool, limit_s)
     return ToolResultBlock(call.id, clean_surrogates(text), is_error=True)
 
 
-def _limit(work: Work, info: CallInfo) -> float | None:
+def _limit(active: ActiveRun, info: CallInfo) -> float | None:
     """Return the seconds a call may take; a person's thinking time is not the tool's."""
-    configured = work.config.harness.tool_timeout_s
+    configured = active.config.harness.tool_timeout_s
     return configured if configured > 0 and not info.operator_paced else None
 
 
-def _context(work: Work, call: ToolUseBlock) -> CallContext:
-    return CallContext(call_ref=f"{work.session_id}/{call.id}" if work.session_id else "")
+def _context(active: ActiveRun, call: ToolUseBlock) -> CallContext:
+    return CallContext(call_ref=f"{active.session_id}/{call.id}" if active.session_id else "")
 
 
-def _deps(work: Work, info: CallInfo) -> ExecDeps:
-    options = work.options
+def _deps(active: ActiveRun, info: CallInfo) -> ExecDeps:
+    options = active.options
     return ExecDeps(
         prompter=options.prompter if info.needs_prompter else DefaultDenyPrompter(),
         work_dir=options.tool_work_dir if info.needs_work_dir else None,
@@ -73,9 +75,9 @@ def _answers_later(tool: Tool) -> str:
     )
 
 
-async def _timed_out(work: Work, tool: Tool, limit_s: float) -> str:
+async def _timed_out(active: ActiveRun, tool: Tool, limit_s: float) -> str:
     span = go_duration(limit_s)
-    await work.warn("tool_timeout", name=tool.name, error=f"did not finish within {span}")
+    await active.warn("tool_timeout", name=tool.name, error=f"did not finish within {span}")
     return (
         f'the tool "{tool.name}" was stopped by the agent\'s tool timeout after {span}: it '
         "returned no output and its work may be incomplete, so do not repeat the identical call"

@@ -7,55 +7,56 @@ budget is looked at before a batch, never after an answer.
 from __future__ import annotations
 
 from fisk_ai.agent import batch
+from fisk_ai.agent.active import ActiveRun
 from fisk_ai.agent.ask import ask
 from fisk_ai.agent.budget import require_left
 from fisk_ai.agent.conversation import PAUSED, TRUNCATED, calls_of
 from fisk_ai.agent.ending import TurnEnd, TurnOver
 from fisk_ai.agent.stats import count_reply
-from fisk_ai.agent.work import Work
 from fisk_ai.errors import FiskError, ProviderError
 from fisk_ai.llm.model import Message, Response
 from fisk_ai.sessions.records import Assistant
 
 
-async def turn(work: Work) -> TurnEnd:
+async def turn(active: ActiveRun) -> TurnEnd:
     """Work until the model answers; an unfinished batch comes first.
 
     Raises:
         TurnOver: the turn ended any other way than by an answer.
     """
-    conversation = work.conversation
-    if conversation.batch is not None:
-        await batch.finish(work, conversation.batch)
-    elif conversation.at_user_boundary():
+    conversation = active.conversation
+    if conversation.at_user_boundary():
         return ended_by(conversation.last_stop_reason)
+    require_left(active.stats, active.config.llm.budget.max_tokens)
+    if conversation.batch is not None:
+        await batch.finish(active, conversation.batch)
     while conversation.iteration < conversation.cap:
-        if work.journal.enabled and work.options.suspend_requested():
+        if active.journal.enabled and active.options.suspend_requested():
             raise TurnOver("suspended")
-        end = await _iterate(work)
+        end = await _iterate(active)
         if end is not None:
             return end
     text = f"max iterations ({conversation.cap}) reached without a final answer"
     raise TurnOver("max_iterations", FiskError(text, key="llm.budget.max_iterations"))
 
 
-async def _iterate(work: Work) -> TurnEnd | None:
-    conversation = work.conversation
+async def _iterate(active: ActiveRun) -> TurnEnd | None:
+    conversation = active.conversation
     index = conversation.iteration
     conversation.iteration += 1
-    response = await ask(work)
-    count_reply(work.stats, response.usage)
+    response = await ask(active)
+    count_reply(active.stats, response.usage)
     conversation.reply(response.content, response.stop_reason)
-    await batch.journal(work, _record(index, response))
+    await active.record(_record(index, response))
     calls = calls_of(response.content)
     truncated = response.stop_reason == TRUNCATED
     terminal = truncated or (not calls and response.stop_reason != PAUSED)
-    await work.events.message(response, terminal=terminal)
+    await active.events.message(response, terminal=terminal)
     if terminal:
         return ended_by(response.stop_reason)
-    require_left(work.stats, work.config.llm.budget.max_tokens)
+    require_left(active.stats, active.config.llm.budget.max_tokens)
     if conversation.batch is not None:
-        await batch.finish(work, conversation.batch)
+        await batch.finish(active, conversation.batch)
     return None
 
 

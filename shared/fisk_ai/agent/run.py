@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fisk_ai.agent import barrier, checkpoint, resume, session
+from fisk_ai.agent.active import ActiveRun
 from fisk_ai.agent.driver import drive
 from fisk_ai.agent.ending import TurnEnd
 from fisk_ai.agent.events import EventSink, Starting
@@ -15,7 +16,6 @@ from fisk_ai.agent.options import DeferredCall, RunOptions, RunOutcome, RunResul
 from fisk_ai.agent.prompt import system_blocks
 from fisk_ai.agent.session import Session
 from fisk_ai.agent.setup import Setup, prepare
-from fisk_ai.agent.work import Work
 from fisk_ai.errors import FiskError, StoreError
 from fisk_ai.toolkit.contract import Advisory
 from fisk_ai.toolkit.gate import ConfirmGate
@@ -59,7 +59,7 @@ async def _run(options: RunOptions, seen: _Seen) -> RunOutcome:
         return opened, None
     seen.session_id, seen.stats = opened.session_id, opened.stats
     try:
-        return await _work(setup, opened)
+        return await _drive(setup, opened)
     finally:
         await _close(opened, options.events)
 
@@ -72,13 +72,13 @@ async def _open(setup: Setup) -> Session | RunResult:
     return await session.create(setup, wanted) if found is None else found
 
 
-async def _work(setup: Setup, opened: Session) -> RunOutcome:
+async def _drive(setup: Setup, opened: Session) -> RunOutcome:
     options = setup.options
     await options.events.starting(_starting(setup, opened))
     for advisory in opened.advisories:
         await options.events.warn(advisory)
     held = options.checkpoint.approval if options.checkpoint is not None else None
-    work = Work(
+    active = ActiveRun(
         options=options,
         config=setup.config,
         tools=setup.tools,
@@ -92,8 +92,8 @@ async def _work(setup: Setup, opened: Session) -> RunOutcome:
         session_id=opened.session_id,
         doubtful_call=opened.doubtful_call,
     )
-    end = await drive(work)
-    return _result(work, end), end.error
+    end = await drive(active)
+    return _result(active, end), end.error
 
 
 def _starting(setup: Setup, opened: Session) -> Starting:
@@ -110,14 +110,14 @@ def _starting(setup: Setup, opened: Session) -> Starting:
     )
 
 
-def _result(work: Work, end: TurnEnd) -> RunResult:
-    batch = work.conversation.batch
+def _result(active: ActiveRun, end: TurnEnd) -> RunResult:
+    batch = active.conversation.batch
     waiting = batch.open_deferrals() if batch is not None else []
     return RunResult(
         reason=end.reason,
-        session_id=work.session_id,
-        text=work.conversation.text,
-        stats=work.stats,
+        session_id=active.session_id,
+        text=active.conversation.text,
+        stats=active.stats,
         deferred=tuple(
             DeferredCall(
                 tool_use_id=item.tool_use_id,
@@ -127,7 +127,7 @@ def _result(work: Work, end: TurnEnd) -> RunResult:
             )
             for item in waiting
         ),
-        follow_up_taken=work.follow_up_taken,
+        follow_up_taken=active.follow_up_taken,
     )
 
 

@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from fisk_ai import faults
 from fisk_ai.agent import approval
+from fisk_ai.agent.active import ActiveRun
 from fisk_ai.agent.ending import TurnOver
 from fisk_ai.agent.events import ToolCallEvent, ToolResultEvent
 from fisk_ai.agent.execution import execute
 from fisk_ai.agent.stats import count_call, count_dispatch
-from fisk_ai.agent.work import Work
 from fisk_ai.errors import StoreError
 from fisk_ai.llm.model import ToolResultBlock, ToolUseBlock
 from fisk_ai.toolkit.contract import ArgumentValidator, CallInfo, Describer, Kind, Tool
@@ -32,31 +32,31 @@ class Answer:
     dispatched: bool = False
 
 
-async def answer(work: Work, call: ToolUseBlock) -> Answer:
+async def answer(active: ActiveRun, call: ToolUseBlock) -> Answer:
     """Do one call, or say why it was not done.
 
     Raises:
         TurnOver: the call has no result: nobody answered the gate, or the session is no longer
             this run's.
     """
-    tool = work.tools.by_name.get(call.name)
+    tool = active.tools.by_name.get(call.name)
     if tool is None:
-        return await _unknown(work, call)
+        return await _unknown(active, call)
     info = _describe(tool, call.input)
-    count_call(work.stats, info.kind)
-    refused = await _missing(work, call, tool)
+    count_call(active.stats, info.kind)
+    refused = await _missing(active, call, tool)
     if refused is None:
-        refused = await approval.refusal(work, call, tool, info)
+        refused = await approval.refusal(active, call, tool, info)
     if refused is not None:
         return Answer(result=refused, kind=info.kind)
-    return await _dispatch(work, call, tool, info)
+    return await _dispatch(active, call, tool, info)
 
 
-def cut_off(work: Work, call: ToolUseBlock) -> Answer:
+def cut_off(active: ActiveRun, call: ToolUseBlock) -> Answer:
     """Answer a call of a truncated reply, whose arguments may be half of what was meant."""
-    tool = work.tools.by_name.get(call.name)
+    tool = active.tools.by_name.get(call.name)
     kind = _describe(tool, call.input).kind if tool is not None else "unknown"
-    count_call(work.stats, kind)
+    count_call(active.stats, kind)
     return Answer(result=ToolResultBlock(call.id, CUT_OFF, is_error=True), kind=kind)
 
 
@@ -64,32 +64,32 @@ def _describe(tool: Tool, raw: bytes) -> CallInfo:
     return tool.describe(raw) if isinstance(tool, Describer) else CallInfo()
 
 
-async def _unknown(work: Work, call: ToolUseBlock) -> Answer:
-    count_call(work.stats, "unknown")
-    await work.warn("unknown_tool", name=call.name)
+async def _unknown(active: ActiveRun, call: ToolUseBlock) -> Answer:
+    count_call(active.stats, "unknown")
+    await active.warn("unknown_tool", name=call.name)
     text = f'unknown tool "{call.name}"'
     return Answer(result=ToolResultBlock(call.id, text, is_error=True), kind="unknown")
 
 
-async def _missing(work: Work, call: ToolUseBlock, tool: Tool) -> ToolResultBlock | None:
+async def _missing(active: ActiveRun, call: ToolUseBlock, tool: Tool) -> ToolResultBlock | None:
     if not isinstance(tool, ArgumentValidator):
         return None
     names = tool.missing_required(call.input)
     if not names:
         return None
-    await work.warn("missing_required", name=tool.name, error=", ".join(names))
+    await active.warn("missing_required", name=tool.name, error=", ".join(names))
     return ToolResultBlock(call.id, tool.missing_required_message(names), is_error=True)
 
 
-async def _dispatch(work: Work, call: ToolUseBlock, tool: Tool, info: CallInfo) -> Answer:
-    await work.events.tool_call(_call_event(call, tool, info))
-    count_dispatch(work.stats, info.kind)
-    await _require_held(work)
-    work.unrecorded = True
+async def _dispatch(active: ActiveRun, call: ToolUseBlock, tool: Tool, info: CallInfo) -> Answer:
+    await active.events.tool_call(_call_event(call, tool, info))
+    count_dispatch(active.stats, info.kind)
+    await _require_held(active)
+    active.unrecorded = True
     faults.point(faults.Point.TOOL_BEFORE, tool.name)
-    result = await execute(work, call, tool, info)
+    result = await execute(active, call, tool, info)
     faults.point(faults.Point.TOOL_AFTER, tool.name)
-    await work.events.tool_result(
+    await active.events.tool_result(
         ToolResultEvent(
             call_id=call.id,
             present=info.present,
@@ -101,9 +101,9 @@ async def _dispatch(work: Work, call: ToolUseBlock, tool: Tool, info: CallInfo) 
     return Answer(result=result, kind=info.kind, dispatched=True)
 
 
-async def _require_held(work: Work) -> None:
+async def _require_held(active: ActiveRun) -> None:
     try:
-        await work.journal.check_held()
+        await active.journal.check_held()
     except StoreError as exc:
         text = f"it is no longer safe to continue this session: {exc}"
         raise TurnOver("error", StoreError(text)) from exc

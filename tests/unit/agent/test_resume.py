@@ -169,6 +169,21 @@ async def test_only_the_unanswered_calls_of_a_batch_run(bench: AgentBench, runs:
     assert [block.tool_use_id for block in answered] == ["a", "b", "c"]
 
 
+async def test_a_session_that_spent_its_budget_stays_refused(bench: AgentBench) -> None:
+    tool = FakeTool(name="look")
+    bench.tools = [tool]
+    bench.configure(llm={"model": "m", "budget": {"max_tokens": 2}})
+    await bench.run(call(("a", "look")))
+    resumed, _ = await bench.resume()
+    followed, _ = await bench.follow_up("more")
+    assert (resumed.reason, followed.reason, followed.follow_up_taken) == (
+        "budget",
+        "budget",
+        False,
+    )
+    assert (bench.model.requests, tool.calls) == ([], [])
+
+
 async def test_an_open_deferral_parks_again_without_a_model_call(
     bench: AgentBench, runs: Path
 ) -> None:

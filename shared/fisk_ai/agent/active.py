@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fisk_ai.agent.conversation import Conversation
+from fisk_ai.agent.ending import TurnOver
 from fisk_ai.agent.events import EventSink
 from fisk_ai.agent.journal_writer import JournalWriter
 from fisk_ai.agent.options import RunOptions, Stats
 from fisk_ai.config import Config
+from fisk_ai.errors import StoreError
+from fisk_ai.sessions.records import Payload
 from fisk_ai.toolkit.contract import Advisory
 from fisk_ai.toolkit.gate import ConfirmGate
 from fisk_ai.toolkit.toolset import ToolSet
 
 
 @dataclass(slots=True, kw_only=True)
-class Work:
+class ActiveRun:
     """A run in progress.
 
     ``config`` is the run's own copy, its budget lowered already. ``doubtful_call`` is the call
@@ -46,3 +49,14 @@ class Work:
     async def warn(self, kind: str, *, name: str = "", error: str = "") -> None:
         """Raise an advisory."""
         await self.events.warn(Advisory(kind=kind, name=name, error=error))
+
+    async def record(self, payload: Payload) -> None:
+        """Write one record of the conversation.
+
+        Raises:
+            TurnOver: with ``error``; a run whose records are not durable must not go on.
+        """
+        try:
+            await self.journal.write(payload)
+        except StoreError as exc:
+            raise TurnOver("error", StoreError(f"journaling run: {exc}")) from exc
