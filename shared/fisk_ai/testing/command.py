@@ -6,10 +6,14 @@ Nothing waits for a time; whatever a test needs to have happened is looked for.
 
 from __future__ import annotations
 
+import fcntl
 import os
+import pty
+import select
 import signal
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -208,3 +212,53 @@ def session_of(text: str) -> str:
     """Return the session id of the resume hint in what a command said."""
     hint = text.split("resume with: fisk-ai run --resume ", 1)[1]
     return hint.split(maxsplit=1)[0]
+
+
+class Terminal:
+    """A command whose input, errors and, unless kept apart, output are one real terminal."""
+
+    def __init__(self, agent: Agent, *words: str) -> None:
+        """Start ``fisk-ai`` with ``words``; its output goes to a file, all else to the terminal."""
+        self._leader, follower = pty.openpty()
+        self._seen = bytearray()
+        self._out = agent.home / "terminal-out"
+        with self._out.open("wb") as stdout:
+            self.process = subprocess.Popen(
+                [command_path(), *words],
+                cwd=agent.home,
+                env=agent.environ,
+                stdin=follower,
+                stdout=stdout,
+                stderr=follower,
+                start_new_session=True,
+                preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - no thread runs here
+            )
+        os.close(follower)
+
+    def screen(self) -> str:
+        """Return everything shown so far."""
+        while select.select([self._leader], [], [], 0)[0]:
+            try:
+                chunk = os.read(self._leader, 65536)
+            except OSError:  # the last process on the terminal is gone
+                break
+            if not chunk:
+                break
+            self._seen += chunk
+        return self._seen.decode(errors="replace").replace("\r\n", "\n")
+
+    def wait_shown(self, text: str, *, times: int = 1) -> None:
+        """Wait until ``text`` was shown so many times."""
+        until(f"{text!r} on the screen", lambda: self.screen().count(text) >= times)
+
+    def type(self, text: str) -> None:
+        """Press keys; U+0003 is Ctrl-C and U+0004 Ctrl-D."""
+        os.write(self._leader, text.encode())
+
+    def end(self) -> Done:
+        """Wait for its end; ``err`` is what the terminal showed."""
+        until("the command ends", lambda: bool(self.screen()) and self.process.poll() is not None)
+        status = self.process.wait()
+        shown = self.screen()
+        os.close(self._leader)
+        return Done(status, self._out.read_text(encoding="utf-8"), shown)

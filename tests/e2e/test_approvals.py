@@ -1,0 +1,87 @@
+"""Approvals at a real terminal: asked before, never after, and never assumed."""
+
+from __future__ import annotations
+
+import pytest
+
+from fisk_ai.testing.command import Agent, Done, Terminal, session_of
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
+
+_WIPE = "{call: [{tool: wipe, input: {}}]}"
+_ASKED = "answer [1]: "
+
+
+def _ask(agent: Agent, *turns: str, words: tuple[str, ...] = ("wipe it",)) -> Terminal:
+    agent.script(*turns)
+    terminal = Terminal(agent, "run", "--script", "script.yaml", *words)
+    terminal.wait_shown(_ASKED)
+    return terminal
+
+
+def test_the_question_shows_the_command_before_anything_runs(agent: Agent) -> None:
+    terminal = _ask(agent, _WIPE, "{say: Done.}")
+    assert agent.application.count("wipe") == 0
+    assert 'confirmation required: "wipe" carries tag "ai:confirm"\n-> ' in terminal.screen()
+    assert "Run this command?\n  1) No, do not run it\n" in terminal.screen()
+    terminal.type("2\n")
+    done = terminal.end()
+    assert (done.status, done.out) == (0, "Done.\n")
+    assert agent.application.count("wipe") == 1
+
+
+@pytest.mark.parametrize("keys", ["\n", "1\n"])
+def test_no_is_the_default_and_nothing_runs(agent: Agent, keys: str) -> None:
+    terminal = _ask(agent, _WIPE, "{say: Not done.}")
+    terminal.type(keys)
+    done = terminal.end()
+    assert (done.status, done.out) == (0, "Not done.\n")
+    assert agent.application.count("wipe") == 0
+
+
+@pytest.mark.parametrize("key", ["\x03", "\x04"])
+def test_an_interrupt_or_a_closed_input_is_no_decision(agent: Agent, key: str) -> None:
+    terminal = _ask(agent, _WIPE, "{say: Not done.}")
+    terminal.type(key)
+    done = terminal.end()
+    assert (done.status, done.out) == (0, "Not done.\n")
+    assert agent.application.count("wipe") == 0
+    assert "asked the run to stop" not in done.err
+
+
+def test_once_is_once(agent: Agent) -> None:
+    terminal = _ask(agent, _WIPE, _WIPE, "{say: Done.}")
+    terminal.type("2\n")
+    terminal.wait_shown(_ASKED, times=2)
+    terminal.type("1\n")
+    done = terminal.end()
+    assert done.status == 0
+    assert agent.application.count("wipe") == 1
+
+
+def test_always_is_for_the_conversation(agent: Agent) -> None:
+    terminal = _ask(agent, _WIPE, _WIPE, "{say: Done.}")
+    terminal.type("3\n")
+    done = terminal.end()
+    assert (done.status, done.out) == (0, "Done.\n")
+    assert 'confirmation: will not ask again for "wipe" in this conversation' in done.err
+    assert done.err.count(_ASKED) == 1
+    assert agent.application.count("wipe") == 2
+    assert "Approvals: wipe" in agent.run("session", "show", session_of(done.err)).out
+
+
+def test_an_interrupt_after_the_question_asks_the_run_to_stop(agent: Agent) -> None:
+    terminal = _ask(agent, _WIPE, "{call: [{tool: wait, input: {}}]}", "{say: Done.}")
+    terminal.type("2\n")
+    terminal.wait_shown("-> wait()")
+    terminal.type("\x03")
+    terminal.wait_shown("asked the run to stop at its next boundary")
+    agent.gate_file.touch()
+    parked = terminal.end()
+    assert parked.status == 0
+    assert "the run stopped where it can be resumed" in parked.err
+    assert _resumed(agent, parked).out == "Done.\n"
+
+
+def _resumed(agent: Agent, parked: Done) -> Done:
+    return agent.rehearse("--resume", session_of(parked.err))
