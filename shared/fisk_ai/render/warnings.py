@@ -1,7 +1,7 @@
 """The wording of advisories: facts arrive as kind and fields, whoever shows them owns the words.
 
 One sentence per kind; a kind from a newer agent is shown by its fields. The result is one line in
-terminal form. The kinds are listed in ``docs/reference/commands.md``.
+terminal form. The kinds are listed in ``docs/reference/warnings.md``.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _unknown_tool(advisory: Advisory) -> str:
 
 
 def _missing_required(advisory: Advisory) -> str:
-    missing = ", ".join(advisory.params) or "required arguments"
+    missing = ", ".join(advisory.params) or advisory.error or "required arguments"
     return f'the model called "{advisory.name}" without {missing}; the call was not run'
 
 
@@ -110,9 +110,11 @@ def _approvals_dropped(advisory: Advisory) -> str:
 
 
 def _drift(what: str) -> Callable[[Advisory], str]:
-    return lambda advisory: (
-        f"{what} changed since this conversation began: {'; '.join(advisory.params)}"
-    )
+    def words(advisory: Advisory) -> str:
+        differences = f": {'; '.join(advisory.params)}" if advisory.params else ""
+        return f"{what} changed since this conversation began{differences}"
+
+    return words
 
 
 def _prompt_denied(advisory: Advisory) -> str:

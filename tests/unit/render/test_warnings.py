@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
+
 import pytest
 
 from fisk_ai.render.warnings import SENTENCE_LIMIT, WORDED_KINDS, sentence
@@ -19,7 +22,9 @@ from fisk_ai.toolkit.contract import Advisory
         (Advisory(kind="missing_required", name="say", params=("text",)), "without text"),
         (Advisory(kind="approvals_dropped", count=1), "1 standing approval was dropped"),
         (Advisory(kind="approvals_dropped", count=3), "3 standing approvals were dropped"),
-        (Advisory(kind="tool_set_drift", params=("added x",)), "added x"),
+        (Advisory(kind="missing_required", name="say", error="a, b"), "without a, b"),
+        (Advisory(kind="tool_set_drift"), "the tools changed since this conversation began"),
+        (Advisory(kind="budget_drift", params=("max_tokens 1 -> 2",)), "began: max_tokens 1 -> 2"),
         (Advisory(kind="journal_close", error="disk full"), "disk full"),
     ],
 )
@@ -33,6 +38,14 @@ def test_every_worded_kind_is_one_sentence_and_not_its_own_name(kind: str) -> No
     assert not line.startswith(kind)
     assert "\n" not in line
     assert line[0].isalnum() or line[0] == '"'
+
+
+def test_the_reference_lists_every_worded_kind() -> None:
+    page = Path(__file__).parents[3] / "docs" / "reference" / "warnings.md"
+    rows = [row for row in page.read_text(encoding="utf-8").splitlines() if row.startswith("| `")]
+    assert {
+        kind for row in rows for kind in re.findall(r"`(\w+)`", row.split("|")[1])
+    } == WORDED_KINDS
 
 
 def test_an_unknown_kind_shows_its_fields() -> None:

@@ -1,0 +1,95 @@
+"""What each signal does at each moment."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+from collections.abc import Callable
+
+import pytest
+
+from fisk_ai.cli.interrupts import Interrupts
+
+
+def _nobody_is_asked() -> bool:
+    return False
+
+
+async def _run(presses: Callable[[Interrupts], None], said: list[str]) -> str:
+    interrupts = Interrupts(abort_question=_nobody_is_asked)
+    interrupts.forcing(lambda: said.append("forced"))
+    with interrupts.asking(lambda: said.append("asked")):
+        presses(interrupts)
+        await asyncio.sleep(0)
+    return "finished"
+
+
+async def test_the_first_signal_asks_and_the_second_leaves() -> None:
+    said: list[str] = []
+
+    def presses(interrupts: Interrupts) -> None:
+        interrupts.press(signal.SIGINT)
+        assert said == ["asked"]
+        interrupts.press(signal.SIGTERM)
+
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.ensure_future(_run(presses, said))
+    assert said == ["asked"]
+
+
+async def test_one_signal_alone_leaves_nothing() -> None:
+    said: list[str] = []
+    task = asyncio.ensure_future(_run(lambda interrupts: interrupts.press(signal.SIGINT), said))
+    assert await task == "finished"
+
+
+async def test_a_signal_after_leaving_ends_every_wait() -> None:
+    said: list[str] = []
+
+    def presses(interrupts: Interrupts) -> None:
+        for _ in range(3):
+            interrupts.press(signal.SIGINT)
+
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.ensure_future(_run(presses, said))
+    assert said == ["asked", "forced"]
+
+
+async def _outside_a_turn(interrupts_seen: list[Interrupts]) -> None:
+    interrupts = Interrupts(abort_question=_nobody_is_asked)
+    interrupts_seen.append(interrupts)
+    interrupts.press(signal.SIGINT)
+    await asyncio.sleep(0)
+
+
+async def test_outside_a_turn_the_first_signal_leaves() -> None:
+    seen: list[Interrupts] = []
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.ensure_future(_outside_a_turn(seen))
+    assert seen[0].left
+
+
+async def test_an_open_question_takes_ctrl_c_and_nothing_else() -> None:
+    said: list[str] = []
+
+    def abort() -> bool:
+        said.append("aborted")
+        return True
+
+    interrupts = Interrupts(abort_question=abort)
+    with interrupts.asking(lambda: said.append("asked")):
+        interrupts.press(signal.SIGINT)
+        assert said == ["aborted"]
+        interrupts.press(signal.SIGTERM)
+    assert said == ["aborted", "asked"]
+    assert not interrupts.left
+
+
+async def test_real_signals_arrive_while_installed() -> None:
+    asked = asyncio.Event()
+    interrupts = Interrupts(abort_question=_nobody_is_asked)
+    with interrupts.installed(), interrupts.asking(asked.set):
+        os.kill(os.getpid(), signal.SIGTERM)
+        async with asyncio.timeout(5):
+            await asked.wait()
