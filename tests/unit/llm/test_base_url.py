@@ -1,0 +1,87 @@
+"""Which addresses may get the key."""
+
+from __future__ import annotations
+
+import pytest
+
+from fisk_ai.errors import ConfigError
+from fisk_ai.llm.anthropic.base_url import check_base_url, redact, sends_key_in_clear
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "",
+        "https://api.example.com",
+        "HTTPS://api.example.com/v1?x=y",
+        "http://localhost:1234",
+        "http://127.0.0.1:8080/",
+        "http://[::1]:8080",
+        "http://models.internal",
+    ],
+)
+def test_http_and_https_addresses_with_a_host_are_taken_as_they_are(value: str) -> None:
+    assert check_base_url(value) == value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "api.example.com",
+        "localhost:1234",
+        "//api.example.com",
+        "ftp://api.example.com",
+        "file:///etc/passwd",
+        "http://",
+        "http:///path",
+        "https://:443",
+        "http://[::1",
+        "http://host:port",
+        "http://host:99999",
+        "http://ho st",
+        "http://host\n.evil.com",
+        " http://host",
+    ],
+)
+def test_anything_else_is_refused_by_the_names_of_its_settings(value: str) -> None:
+    with pytest.raises(ConfigError, match="--base-url / ANTHROPIC_BASE_URL"):
+        check_base_url(value)
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "https://user:hunter2@host",
+        "https://hunter2@host/path",
+        "https://@host",
+        "ftp://user:hunter2@host",
+        "user:hunter2@host",
+        "https://a@hunter2@host",
+    ],
+)
+def test_user_information_is_refused_and_never_shown(value: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        check_base_url(value)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_an_at_sign_in_a_path_is_no_user_information() -> None:
+    assert check_base_url("https://host/team@home") == "https://host/team@home"
+    assert redact("https://host/team@home") == "https://host/team@home"
+
+
+@pytest.mark.parametrize(
+    ("value", "is_clear"),
+    [
+        ("http://models.internal", True),
+        ("http://10.0.0.1:80", True),
+        ("http://localhost.evil.com", True),
+        ("https://models.internal", False),
+        ("http://LOCALHOST:1", False),
+        ("http://127.8.9.1", False),
+        ("http://[::1]", False),
+        ("", False),
+    ],
+)
+def test_plain_http_beyond_this_machine_is_noticed(value: str, is_clear: bool) -> None:  # noqa: FBT001 - a parameter of the table
+    assert sends_key_in_clear(value) is is_clear

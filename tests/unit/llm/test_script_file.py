@@ -1,0 +1,168 @@
+"""A script is read strictly: a misspelt key is an error and never a turn that does not play."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fisk_ai.errors import ConfigError
+from fisk_ai.llm.model import TextBlock, ThinkingBlock, ToolUseBlock, Usage
+from fisk_ai.llm.provider import ProviderConfig
+from fisk_ai.llm.scripted.document import SCRIPT_LIMIT_BYTES
+from fisk_ai.llm.scripted.provider import build
+from fisk_ai.llm.scripted.script import Script, load
+
+EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "script.yaml"
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def read(folder: Path, text: str) -> Script:
+    return load(write(folder, text))
+
+
+def refusal(folder: Path, text: str) -> str:
+    with pytest.raises(ConfigError) as refused:
+        read(folder, text)
+    assert refused.value.key == "llm.options.script"
+    words = str(refused.value)
+    assert words.startswith(f"script {folder / 'script.yaml'}: ")
+    return words.removeprefix(f"script {folder / 'script.yaml'}: ")
+
+
+def test_a_turn_is_thought_then_said_then_called_in_that_order(tmp_path: Path) -> None:
+    (turn,) = read(
+        tmp_path,
+        """
+turns:
+  - call:
+      - tool: say
+        input: {z: 1, a: {b: [true, null, 1.5]}}
+      - tool: think
+    say: Here is one
+    think: Hm
+    delay: 250ms
+    usage: {input: 120, output: 15, cache_read: 1, cache_create: 2, thinking: 3}
+""",
+    ).turns
+    assert turn.content == (
+        ThinkingBlock("Hm"),
+        TextBlock("Here is one"),
+        ToolUseBlock("scripted_1_1", "say", b'{"z":1,"a":{"b":[true,null,1.5]}}'),
+        ToolUseBlock("scripted_1_2", "think", b"{}"),
+    )
+    assert turn.stop_reason == "tool_use"
+    assert turn.usage == Usage(input=120, output=15, cache_read=1, cache_create=2, thinking=3)
+    assert turn.delay_s == 0.25
+
+
+def test_a_turn_without_calls_ends_the_exchange(tmp_path: Path) -> None:
+    (turn,) = read(tmp_path, "turns: [{say: Moo}]").turns
+    assert (turn.stop_reason, turn.delay_s, turn.failure) == ("end_turn", 0, None)
+
+
+def test_an_empty_list_of_turns_is_a_script(tmp_path: Path) -> None:
+    assert read(tmp_path, "turns: []").turns == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        (
+            "turns:\n  - say: a\n  - sya: b\n",
+            "turn 2 (line 3): Object contains unknown field `sya`",
+        ),
+        ("turns: []\nturn: 1\n", "Object contains unknown field `turn`"),
+        (
+            "turns:\n  - say: a\n    usage: {inputs: 1}\n",
+            "turn 1 (line 2): Object contains unknown",
+        ),
+        ("turns:\n  - call: [{tool: a, args: {}}]\n", "turn 1 (line 2): Object contains unknown"),
+        (
+            "turns:\n  - call: [{input: {}}]\n",
+            "turn 1 (line 2): Object missing required field `tool`",
+        ),
+        ("turns:\n  - say: 12\n", "turn 1 (line 2): Expected `str`, got `int` at say"),
+        ("turns:\n  - say: a\n    usage: {input: -1}\n", "turn 1 (line 2): Expected `int` >= 0"),
+        ("turns:\n  - {say: a, fail: timeout}\n", "turn 1 (line 2): fail stands alone"),
+        ("turns:\n  - {call: [{tool: a}], fail: timeout}\n", "turn 1 (line 2): fail stands alone"),
+        ("turns:\n  - fail: broken\n", "turn 1 (line 2): Invalid enum value 'broken' at fail"),
+        ("turns:\n  - think: a\n", "turn 1 (line 2): a turn needs say, call or fail"),
+        ("turns:\n  - {}\n", "turn 1 (line 2): a turn needs say, call or fail"),
+        ("turns:\n  - {say: a, when: '('}\n", "turn 1 (line 2): when is no regular expression"),
+        ("turns:\n  - {say: a, when: '(?=a)'}\n", "turn 1 (line 2): when is no regular expression"),
+        ("turns:\n  - {say: a, delay: soon}\n", "turn 1 (line 2): "),
+        ("turns:\n  - call: [{tool: a, input: {x: .nan}}]\n", "turn 1 (line 2): input of call 1: "),
+        (
+            "turns:\n  - call: [{tool: a, input: {x: 2024-01-01}}]\n",
+            "turn 1 (line 2): input of call",
+        ),
+        ("turns:\n  - say: a\n  say: b\n", "line 3: "),
+        ("turns:\n  - say: a\n    say: b\n", "line 3: say is written twice"),
+        ("turns:\n  - &a {say: x}\n  - *a\n", "line 2: anchors are not supported"),
+        ("turns:\n  - !!python/object:os.system {}\n", "line 2: "),
+        ("- say: a\n", "Expected `object`, got `array`"),
+        ("", "is empty"),
+        ("{}", "Object missing required field `turns`"),
+        ("turns: " + "[" * 5000, "is no YAML"),
+    ],
+)
+def test_a_script_that_cannot_be_meant_is_refused_with_its_place(
+    tmp_path: Path, text: str, reason: str
+) -> None:
+    assert refusal(tmp_path, text).startswith(reason)
+
+
+def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"script .*absent\.yaml: cannot be read"):
+        load(tmp_path / "absent.yaml")
+
+
+def test_a_folder_is_no_script(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        load(tmp_path)
+
+
+def test_bytes_that_are_no_text_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "script.yaml"
+    path.write_bytes(b"turns: [{say: \xff}]")
+    with pytest.raises(ConfigError, match="not UTF-8 at byte 14"):
+        load(path)
+
+
+def test_a_file_over_the_limit_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "script.yaml"
+    path.write_bytes(b"#" * (SCRIPT_LIMIT_BYTES + 1))
+    with pytest.raises(ConfigError, match="is over"):
+        load(path)
+
+
+def test_a_relative_path_starts_at_the_configuration_s_folder(tmp_path: Path) -> None:
+    write(tmp_path, "turns: []")
+    build(ProviderConfig(directory=str(tmp_path), options={"script": "script.yaml"}))
+
+
+@pytest.mark.parametrize(
+    ("options", "key"),
+    [
+        ({}, "llm.options.script"),
+        ({"script": ""}, "llm.options.script"),
+        ({"script": 5}, "llm.options.script"),
+        ({"script": "a", "speed": 1}, "llm.options.speed"),
+    ],
+)
+def test_options_are_read_strictly(options: dict[str, object], key: str) -> None:
+    with pytest.raises(ConfigError, match="invalid scripted llm options") as refused:
+        build(ProviderConfig(options=options))
+    assert refused.value.key == key
+
+
+@pytest.mark.parametrize("path", sorted(EXAMPLES.glob("*/*.yaml")), ids=str)
+def test_every_script_of_the_examples_can_be_played(path: Path) -> None:
+    if path.read_text(encoding="utf-8").find("\nturns:") >= 0:
+        assert load(path).turns

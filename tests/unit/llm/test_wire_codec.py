@@ -1,0 +1,168 @@
+"""Blocks on the Anthropic wire: named ones rebuilt, all others exactly as they came."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fisk_ai.llm.anthropic.codec import block_from_wire, block_to_wire, response_from_wire
+from fisk_ai.llm.blocks import message_from_json, message_to_json
+from fisk_ai.llm.model import (
+    Block,
+    Message,
+    ProviderBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    Usage,
+)
+from fisk_ai.text.gojson import dumps
+
+FOUND = (
+    b'{"type":"tool_search_tool_result","tool_use_id":"srv_1","content":{"type":'
+    b'"tool_search_tool_search_result","tool_references":[{"type":"tool_reference",'
+    b'"tool_name":"say"}]}}'
+)
+NOT_FOUND = (
+    b'{"type":"tool_search_tool_result","tool_use_id":"srv_2","content":{"type":'
+    b'"tool_search_tool_result_error","error_code":"unavailable"}}'
+)
+
+
+@pytest.mark.parametrize(
+    ("wire", "block", "back"),
+    [
+        (
+            b'{"type":"text","text":"Moo","citations":null}',
+            TextBlock("Moo"),
+            b'{"type":"text","text":"Moo"}',
+        ),
+        (
+            b'{"type":"thinking","thinking":"","signature":""}',
+            ThinkingBlock(),
+            b'{"type":"thinking","thinking":"","signature":""}',
+        ),
+        (
+            b'{"type":"thinking","signature":"Eu/8=","thinking":"hm"}',
+            ThinkingBlock("hm", b"Eu/8="),
+            b'{"type":"thinking","thinking":"hm","signature":"Eu/8="}',
+        ),
+        (
+            b'{"type":"tool_use","id":"t","name":"n","input":{"b":1.50,"a":1e3},"caller":{"type":"direct"}}',
+            ToolUseBlock("t", "n", b'{"b":1.50,"a":1e3}'),
+            b'{"type":"tool_use","id":"t","name":"n","input":{"b":1.50,"a":1e3}}',
+        ),
+        (
+            b'{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"ok"}]}',
+            ToolResultBlock("t", "ok"),
+            b'{"type":"tool_result","tool_use_id":"t","content":[{"type":"text","text":"ok"}],"is_error":false}',
+        ),
+    ],
+)
+def test_named_blocks_are_rebuilt_from_what_the_api_accepts(
+    wire: bytes, block: Block, back: bytes
+) -> None:
+    assert block_from_wire(wire) == block
+    assert dumps(block_to_wire(block)) == back
+
+
+@pytest.mark.parametrize(
+    ("kind", "wire"),
+    [
+        ("redacted_thinking", b'{"type":"redacted_thinking","data":"EmwK"}'),
+        ("server_tool_use", b'{"type":"server_tool_use","id":"s","name":"x","input":{"q":1.0}}'),
+        ("web_search_tool_result", b'{"type":"web_search_tool_result","content":[{"n":-0}]}'),
+        ("tool_search_tool_result", FOUND),
+        ("tool_search_tool_result", NOT_FOUND),
+        ("image", b'{"type":"image","source":{"type":"base64","data":"/w=="}}'),
+        ("of_tomorrow", b'{"z":1,"type":"of_tomorrow","a":{"b":[]},"z":2}'),
+        ("tool_result", b'{"type":"tool_result","tool_use_id":"t","content":"plain"}'),
+        (
+            "tool_result",
+            b'{"type":"tool_result","content":[{"type":"text","text":"a"},{"type":"text","text":"b"}]}',
+        ),
+        ("tool_result", b'{"type":"tool_result","content":[{"type":"image"}]}'),
+        ("tool_result", b'{"type":"tool_result","tool_use_id":"t"}'),
+    ],
+)
+def test_every_other_block_comes_back_byte_for_byte(kind: str, wire: bytes) -> None:
+    assert block_from_wire(wire) == ProviderBlock(kind, wire)
+    assert dumps(block_to_wire(ProviderBlock(kind, wire))) == wire
+
+
+@pytest.mark.parametrize("wire", [b"{}", b'{"type":null}', b'{"text":"x"}', b"[]", b'"text"'])
+def test_a_block_without_a_type_is_refused(wire: bytes) -> None:
+    with pytest.raises(ValueError, match=r"no type|expected"):
+        block_from_wire(wire)
+
+
+def test_a_turn_survives_the_journal_and_goes_back_as_it_came() -> None:
+    parts = [
+        b'{"type":"thinking","thinking":"h\xc3\xa9","signature":"c2ln"}',
+        b'{"type":"redacted_thinking","data":"EmwK"}',
+        b'{"type":"text","text":"looking \xf0\x9f\x98\x80"}',
+        b'{"type":"server_tool_use","id":"s1","name":"web_search","input":{"q":"\\u00e9","n":1.0}}',
+        b'{"type":"web_search_tool_result","tool_use_id":"s1","content":[{"score":0.50}]}',
+        FOUND,
+        b'{"type":"tool_use","id":"t1","name":"say","input":{"z":[1e2,-0],"a":"\\/"}}',
+    ]
+    reply = response_from_wire(b'{"content":[' + b",".join(parts) + b"]}")
+    message = Message("assistant", reply.content)
+    stored = message_from_json(dumps(message_to_json(message)))
+    assert stored == message
+    assert [dumps(block_to_wire(block)) for block in stored.content] == parts
+
+
+def test_a_reply_is_read_with_its_own_id_model_and_usage() -> None:
+    reply = response_from_wire(
+        b"""{"id":"msg_1","model":"claude-x-20260101","stop_reason":"pause_turn","content":[],
+        "usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,
+        "cache_creation_input_tokens":4,"output_tokens_details":{"thinking_tokens":5}}}"""
+    )
+    assert (reply.id, reply.model, reply.stop_reason) == (
+        "msg_1",
+        "claude-x-20260101",
+        "pause_turn",
+    )
+    assert reply.usage == Usage(input=1, output=2, cache_read=3, cache_create=4, thinking=5)
+
+
+def test_what_a_reply_leaves_out_is_empty_or_zero() -> None:
+    reply = response_from_wire(b'{"content":[],"stop_reason":null,"usage":{"input_tokens":null}}')
+    assert (reply.id, reply.model, reply.stop_reason, reply.usage) == ("", "", "", Usage())
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"{}", "no content"),
+        (b'{"content":[{"type":"text","text":1}]}', "content block 0: text must be"),
+        (b'{"content":[{"type":"text","text":""},{}]}', "content block 1: "),
+        (b'{"content":[],"usage":{"input_tokens":1.5}}', "input_tokens"),
+        (b"<html>busy</html>", "expected"),
+    ],
+)
+def test_what_is_no_reply_is_refused_with_its_place(raw: bytes, reason: str) -> None:
+    with pytest.raises(ValueError, match=reason):
+        response_from_wire(raw)
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.dictionaries(st.text(), _JSON, max_size=4), st.sampled_from([None, 0, 2]))
+def test_any_block_is_stable_from_the_first_reading_on(
+    members: dict[str, object], indent: int | None
+) -> None:
+    wire = json.dumps({**members, "type": "of_tomorrow"}, indent=indent)
+    once = dumps(block_to_wire(block_from_wire(wire)))
+    assert dumps(block_to_wire(block_from_wire(once))) == once
+    assert json.loads(once) == json.loads(wire)
