@@ -201,12 +201,12 @@ class PromptsChannel:
             task.reply_set.abandon()
             await task.let_go()
             return
-        faults.point(faults.Point.TASK_ACKED)
         self._spawn(self._hand_off(task, token), "hand-off")
 
     async def _hand_off(self, task: Task, token: str) -> None:
         handed = False
         try:
+            faults.point(faults.Point.TASK_ACKED)
             await self._replay(task)
             if not self._admission.draining:
                 self._ready.put_nowait((task, work_of(task, token)))
