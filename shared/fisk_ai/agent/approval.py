@@ -6,9 +6,8 @@ only if the tool says so, or if it neither destroys nor needs a person anyway.
 
 from __future__ import annotations
 
-import asyncio
-
 from fisk_ai.agent.active import ActiveRun
+from fisk_ai.agent.cancellation import is_cancelled
 from fisk_ai.agent.ending import TurnOver
 from fisk_ai.errors import DeferredError, PromptAbortedError
 from fisk_ai.llm.model import ToolResultBlock, ToolUseBlock
@@ -35,7 +34,7 @@ async def refusal(
             _question(active, call, tool, info),
             tool.name,
             fresh_only=doubtful,
-            cancelled=_is_cancelled,
+            cancelled=is_cancelled,
         )
     except (PromptAbortedError, DeferredError) as exc:
         raise TurnOver("suspended", exc) from exc
@@ -79,8 +78,3 @@ def _question(active: ActiveRun, call: ToolUseBlock, tool: Tool, info: CallInfo)
         tag=tag,
         args_sha256=args_sha256(tool.name, call.input),
     )
-
-
-def _is_cancelled() -> bool:
-    task = asyncio.current_task()
-    return task is not None and task.cancelling() > 0

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 
 from fisk_ai.agent.active import ActiveRun
+from fisk_ai.agent.cancellation import is_cancelled
 from fisk_ai.agent.ending import TurnOver
 from fisk_ai.errors import PromptAbortedError
 from fisk_ai.llm.model import ToolResultBlock, ToolUseBlock
@@ -34,6 +35,10 @@ async def execute(
         async with deadline:
             outcome = await tool.execute(_context(active, call), call.input, _deps(active, info))
         return ToolResultBlock(call.id, clean_surrogates(_text(outcome)))
+    except asyncio.CancelledError:
+        if is_cancelled():
+            raise
+        text = f'the tool "{tool.name}" was cancelled from within and returned nothing'
     except Exception as exc:
         control = control_error(exc)
         if isinstance(control, PromptAbortedError):

@@ -11,7 +11,16 @@ from fisk_ai.errors import LockedError, StoreError
 from fisk_ai.llm.model import Request, Response
 from fisk_ai.llm.provider import DeltaSink
 from fisk_ai.sessions.file import FileStore
-from fisk_ai.sessions.records import Assistant, Claim, Meta, Payload, Record, Terminal, ToolResult
+from fisk_ai.sessions.records import (
+    Assistant,
+    Claim,
+    Meta,
+    Payload,
+    Record,
+    Terminal,
+    ToolResult,
+    User,
+)
 from fisk_ai.sessions.store import Journal
 from fisk_ai.testing.agent import AgentBench, call, say
 from fisk_ai.testing.model import ScriptedProvider
@@ -156,6 +165,27 @@ async def test_a_claim_that_fails_ends_the_resume_before_anything_ran(
     assert (result.reason, bench.model.requests) == (None, [])
     assert await bench.kinds() == before
     await (await FileStore(runs).open("bench")).close()
+
+
+async def test_a_context_that_could_not_be_recorded_ends_the_set_up(
+    bench: AgentBench, runs: Path
+) -> None:
+    bench.tools = [FakeTool(name="look")]
+    bench.store = FailingStore(runs, once(User, StoreError("the disk is full")))
+    result, error = await bench.run(context="the log")
+    assert (result.reason, str(error)) == (None, "the disk is full")
+    again, _ = await bench.run(say("done"), context="the log")
+    assert again.reason == "completed"
+
+
+async def test_a_prompt_that_could_not_be_recorded_is_not_taken(
+    bench: AgentBench, runs: Path
+) -> None:
+    bench.tools = [FakeTool(name="look")]
+    await bench.run(say("hello"))
+    bench.store = FailingStore(runs, always(User, StoreError("the disk is full")))
+    result, _ = await bench.follow_up("more")
+    assert (result.reason, result.follow_up_taken, bench.model.requests) == ("error", False, [])
 
 
 async def test_a_cancelled_model_call_parks_the_session(bench: AgentBench) -> None:

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 
 from fisk_ai.agent.events import Starting
-from fisk_ai.agent.options import Checkpoint
+from fisk_ai.agent.options import Checkpoint, HeldApproval
 from fisk_ai.agent.prompt import RESUME_REMINDER
 from fisk_ai.errors import (
     DriftError,
+    ExistsError,
     LockedError,
     NotFoundError,
     ProviderError,
@@ -231,6 +232,36 @@ async def test_a_session_held_elsewhere_is_locked(parked: AgentBench) -> None:
     await holder.close()
 
 
+async def test_a_session_created_by_another_process_meanwhile_is_locked(
+    bench: AgentBench, runs: Path
+) -> None:
+    bench.tools = [FakeTool(name="look")]
+    await bench.run(ProviderError("busy"))
+    bench.store = Late(runs)
+    result, error = await bench.run()
+    assert isinstance(error, LockedError)
+    assert (result.reason, bench.model.requests) == (None, [])
+
+
+async def test_a_new_session_of_a_taken_name_is_refused(bench: AgentBench) -> None:
+    bench.tools = [FakeTool(name="look")]
+    await bench.run(say("hello"))
+    _, error = await bench.run(checkpoint=Checkpoint(name="bench"))
+    assert isinstance(error, ExistsError)
+
+
+async def test_an_approval_of_no_open_call_is_not_recorded(parked: AgentBench) -> None:
+    await parked.resume(say("done"), approval=HeldApproval(tool_use_id="a", choice="once"))
+    assert "CallApproval" not in await parked.kinds()
+
+
+async def test_a_cut_off_call_of_an_unknown_tool_is_answered_too(bench: AgentBench) -> None:
+    bench.tools = [FakeTool(name="look")]
+    await bench.run(call(("a", "lok"), stop_reason="max_tokens"))
+    result, _ = await bench.resume(say("done"))
+    assert result.reason == "completed"
+
+
 async def test_the_journal_is_let_go_at_the_end(parked: AgentBench) -> None:
     await parked.resume(say("done"))
     holder = await parked.store.open("bench")
@@ -287,6 +318,13 @@ def forget_last_record(runs: Path) -> None:
     path = runs / "bench.json"
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:-1]))
+
+
+class Late(FileStore):
+    """Sees no session, because another process creates it right after the look."""
+
+    async def load(self, run_id: str) -> RunState:
+        raise NotFoundError(f"there is no session {run_id}")
 
 
 async def add_record(store: Store, payload: Deferred | Claim) -> None:

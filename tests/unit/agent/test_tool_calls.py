@@ -1,14 +1,22 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 
 from fisk_ai.agent.events import ToolCallEvent, ToolResultEvent
 from fisk_ai.errors import DeferredError, PromptAbortedError, ToolError
-from fisk_ai.llm.model import ToolResultBlock
+from fisk_ai.llm.model import ToolDef, ToolResultBlock
 from fisk_ai.sessions.records import Payload, ToolResult
 from fisk_ai.testing.agent import AgentBench, call, say
 from fisk_ai.testing.tools import FakeTool
-from fisk_ai.toolkit.contract import Advisory
+from fisk_ai.text import gojson
+from fisk_ai.toolkit.contract import (
+    Advisory,
+    CallContext,
+    CommandExec,
+    ExecDeps,
+    ToolOutcome,
+)
 
 
 def results(payloads: list[Payload | None]) -> list[ToolResult]:
@@ -175,6 +183,16 @@ async def test_an_interrupted_question_of_a_tool_suspends_without_a_result(
     assert results(await bench.payloads()) == []
 
 
+async def test_a_tool_that_cancels_itself_does_not_cancel_the_run(bench: AgentBench) -> None:
+    async def stumble(raw: bytes) -> str:
+        raise asyncio.CancelledError
+
+    bench.tools = [FakeTool(name="fetch", effect=stumble)]
+    result, _ = await bench.run(call(("a", "fetch")), say("sorry"))
+    (record,) = results(await bench.payloads())
+    assert (record.result.is_error, result.reason) == (True, "completed")
+
+
 async def test_calls_of_a_batch_run_one_after_another(bench: AgentBench) -> None:
     order: list[str] = []
 
@@ -191,3 +209,42 @@ async def test_calls_of_a_batch_run_one_after_another(bench: AgentBench) -> None
     bench.tools = [FakeTool(name="slow", effect=slow), FakeTool(name="quick", effect=quick)]
     await bench.run(call(("a", "slow"), ("b", "quick")), say("done"))
     assert order == ["slow starts", "slow ends", "quick"]
+
+
+class Bare:
+    """A tool with no ability but to run: it has no kind, no gate and no display of its own."""
+
+    name = "bare"
+    description = model_description = "runs"
+    mcp_exposable = a2a_exposable = False
+
+    def input_schema(self) -> Mapping[str, object]:
+        return {"type": "object"}
+
+    def definition(self, *, defer_loading: bool) -> ToolDef:
+        return ToolDef(self.name, self.description, self.input_schema(), defer_loading)
+
+    async def execute(self, context: CallContext, raw: bytes, deps: ExecDeps) -> ToolOutcome:
+        command = CommandExec(command="bare --all", exit_code=3)
+        return ToolOutcome(output="no such file", exec=command)
+
+
+async def test_a_tool_needs_no_ability_beyond_running(bench: AgentBench) -> None:
+    bench.tools = [Bare()]
+    await bench.run(call(("a", "bare")), say("done"))
+    (record,) = results(await bench.payloads())
+    assert (record.kind, record.dispatched) == ("unknown", True)
+    (told,) = bench.events.of(ToolCallEvent)
+    assert (told.display, told.display_short) == ("bare", "bare")
+
+
+async def test_the_exit_status_of_a_command_is_an_answer(bench: AgentBench) -> None:
+    bench.tools = [Bare()]
+    await bench.run(call(("a", "bare")), say("done"))
+    (record,) = results(await bench.payloads())
+    assert not record.result.is_error
+    assert gojson.loads(record.result.content) == {
+        "command": "bare --all",
+        "exit_code": 3,
+        "output": "no such file",
+    }

@@ -1,0 +1,77 @@
+"""Whatever a run does, the journal folds into the very conversation the model was shown."""
+
+from __future__ import annotations
+
+import asyncio
+import tempfile
+from itertools import pairwise
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fisk_ai.config import Config
+from fisk_ai.errors import ProviderError
+from fisk_ai.llm.model import Message, Response, ToolResultBlock, ToolUseBlock
+from fisk_ai.sessions.file import FileStore
+from fisk_ai.testing.agent import AgentBench, call, say
+from fisk_ai.testing.tools import FakeTool
+
+STOPS = st.sampled_from(["tool_use", "end_turn", "max_tokens", "refusal", "pause_turn"])
+NAMES = st.lists(st.sampled_from(["look", "broken", "nowhere"]), max_size=3)
+REPLIES = st.lists(st.one_of(st.none(), st.tuples(NAMES, STOPS)), min_size=1, max_size=6)
+
+
+def answers(drawn: list[tuple[list[str], str] | None], turn: int) -> list[Response | Exception]:
+    made: list[Response | Exception] = []
+    for index, item in enumerate(drawn):
+        if item is None:
+            made.append(ProviderError("busy"))
+        elif item[0]:
+            calls = [(f"t{turn}r{index}c{n}", name) for n, name in enumerate(item[0])]
+            made.append(call(*calls, stop_reason=item[1]))
+        else:
+            made.append(say(f"{turn}.{index}", stop_reason=item[1]))
+    return made
+
+
+def assert_sendable(messages: tuple[Message, ...]) -> None:
+    """Never two user messages in a row, and one result per call right behind its reply.
+
+    A paused reply is continued by the next one, so two of the model's may stand together.
+    """
+    assert messages[0].role == "user"
+    for before, after in pairwise(messages):
+        assert (before.role, after.role) != ("user", "user")
+        calls = [block.id for block in before.content if isinstance(block, ToolUseBlock)]
+        results = [b.tool_use_id for b in after.content if isinstance(b, ToolResultBlock)]
+        assert results == calls
+
+
+async def play(directory: Path, turns: list[list[tuple[list[str], str] | None]]) -> None:
+    async def fail(raw: bytes) -> str:
+        raise RuntimeError("broken")
+
+    config = Config.model_validate({"identity": "tester", "llm": {"model": "m"}})
+    bench = AgentBench(store=FileStore(directory), config=config)
+    bench.tools = [FakeTool(name="look"), FakeTool(name="broken", effect=fail)]
+    shown: list[tuple[Message, ...]] = []
+    for number, drawn in enumerate(turns):
+        if number == 0:
+            await bench.run(*answers(drawn, number))
+        else:
+            await bench.follow_up(f"turn {number}", *answers(drawn, number))
+        shown += [request.messages for request in bench.model.requests]
+    for messages in shown:
+        assert_sendable(messages)
+    folded = (await bench.store.load("bench")).messages
+    assert folded[: len(shown[-1]) - 1] == shown[-1][:-1]
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(REPLIES, min_size=1, max_size=3))
+def test_every_request_can_be_sent_and_folds_to_itself(
+    turns: list[list[tuple[list[str], str] | None]],
+) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        asyncio.run(play(Path(directory), turns))
