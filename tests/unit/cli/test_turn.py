@@ -1,0 +1,102 @@
+"""What one exchange counts, and how a question without an answer is told."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from fisk_ai.a2a.messages import (
+    Ack,
+    DiscoveryRequest,
+    ElicitRequestApprove,
+    Sender,
+    StatusBlockEvent,
+    TextBlockEvent,
+    ToolCallBlockEvent,
+    UsageCounts,
+    reply_header,
+    request_header,
+)
+from fisk_ai.cli.conversation import exit_code, resume_command
+from fisk_ai.cli.run_flags import RunFlags
+from fisk_ai.cli.turn import Turn, TurnEnd
+from fisk_ai.errors import TaskError
+from fisk_ai.render.keyboard import Keyboard
+from fisk_ai.render.line import LineView
+from fisk_ai.render.questions import TerminalPrompter
+
+
+@pytest.fixture
+def turn() -> Turn:
+    view = LineView(io.StringIO(), io.StringIO())
+    prompter = TerminalPrompter(Keyboard(io.StringIO()), io.StringIO())
+    return Turn(view=view, prompter=prompter)
+
+
+async def test_calls_of_the_history_are_not_calls_of_the_turn(turn: Turn) -> None:
+    call = ToolCallBlockEvent(id="1", name="say")
+    for block in (
+        StatusBlockEvent(phase="replay_start"),
+        call,
+        TextBlockEvent(text="old", final=True),
+        StatusBlockEvent(phase="replay_end", count=2),
+        call,
+        StatusBlockEvent(iteration=1, usage=UsageCounts(input_tokens=5)),
+        StatusBlockEvent(phase="running"),
+        TextBlockEvent(text="new ", final=True),
+        TextBlockEvent(text="answer", final=True, index=1),
+    ):
+        await turn.on_event(block)
+    totals = turn.totals(UsageCounts(input_tokens=7, output_tokens=2))
+    assert (totals.tool_calls, totals.llm_calls) == (1, 2)
+    assert (totals.input, totals.output) == (7, 2)
+    turn.view.answer()
+    assert isinstance(turn.view.out, io.StringIO)
+    assert turn.view.out.getvalue() == "new answer\n"
+
+
+async def test_the_agents_own_counters_come_first(turn: Turn) -> None:
+    totals = turn.totals(UsageCounts(llm_calls=9, tool_calls=4))
+    assert (totals.llm_calls, totals.tool_calls) == (9, 4)
+
+
+async def test_the_token_is_kept_from_the_acknowledgement(turn: Turn) -> None:
+    request = DiscoveryRequest(**request_header(Sender(name="t"), "cow"))
+    header = reply_header(request, "cow", 1)
+    await turn.on_ack(Ack(**header, accepted=True, conversation_token="secret", max_tokens=5))
+    assert (turn.token, turn.bound) == ("secret", 5)
+
+
+async def test_without_a_terminal_a_question_has_no_answer_at_once(turn: Turn) -> None:
+    request = DiscoveryRequest(**request_header(Sender(name="t"), "cow"))
+    question = ElicitRequestApprove(
+        **reply_header(request, "cow", 2), question_id="q", command="wipe", display="wipe"
+    )
+    assert await turn.on_question(question) is None
+    assert isinstance(turn.view.err, io.StringIO)
+    assert turn.view.err.getvalue() == ""
+
+
+async def test_missing_messages_are_said(turn: Turn) -> None:
+    await turn.on_gap(2)
+    assert isinstance(turn.view.err, io.StringIO)
+    assert "2 messages of the run never arrived" in turn.view.err.getvalue()
+
+
+def test_the_exit_code_never_says_success_for_a_failure() -> None:
+    assert exit_code(TurnEnd()) == 0
+    assert exit_code(TurnEnd(code="suspended", detail="parked")) == 0
+    for code in ("failed", "crashed", "incomplete", "of_tomorrow"):
+        with pytest.raises(TaskError) as failed:
+            exit_code(TurnEnd(code=code, detail="why"))
+        assert failed.value.task_code == code
+
+
+def test_the_hint_carries_every_flag_that_finds_the_session_again() -> None:
+    plain = RunFlags(prompt="x")
+    assert resume_command("t-1", plain) == "fisk-ai run --resume t-1"
+    typed = RunFlags(prompt="x", config="a b.yaml", script="s.yaml", state_dir="d", root_dir="r")
+    assert resume_command("t-1", typed) == (
+        "fisk-ai run --resume t-1 --config 'a b.yaml' --script s.yaml --state-dir d --root-dir r"
+    )

@@ -1,0 +1,95 @@
+"""A worker that cannot start says why, and never stays."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fisk_ai.cli import worker_child
+from fisk_ai.cli.hosting import HostPlan, host
+from fisk_ai.cli.worker_child import start_worker
+from fisk_ai.errors import SetupError
+from fisk_ai.testing.command import Agent, alive, children
+
+pytestmark = pytest.mark.integration
+
+
+def _nothing() -> None:
+    return None
+
+
+async def _refused(arguments: list[str], environ: dict[str, str]) -> str:
+    with pytest.raises(SetupError) as refused:
+        await start_worker(arguments, environ, verbose=False, meanwhile=_nothing)
+    assert not [line for line in children(os.getpid()).values() if "agent_worker" in line]
+    return str(refused.value)
+
+
+async def test_a_refusal_of_the_worker_is_its_own_sentence(tmp_path: Path) -> None:
+    missing = tmp_path / "none.yaml"
+    reason = await _refused(["--config", str(missing), "--hosted"], dict(os.environ))
+    assert reason == f'reading config "{missing}": No such file or directory'
+
+
+async def test_a_worker_that_dies_at_once_leaves_its_last_words() -> None:
+    reason = await _refused([], {"PYTHONHOME": "/none"})
+    assert reason.startswith("the agent worker ended before it was ready: ")
+
+
+async def test_a_worker_that_takes_too_long_is_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_child, "READY_TIMEOUT_S", 0.01)
+    reason = await _refused(["--config", str(tmp_path / "x"), "--hosted"], dict(os.environ))
+    assert reason.startswith("the agent worker was not ready within 0.01 s")
+
+
+async def test_everything_started_is_gone_when_the_block_fails(tmp_path: Path) -> None:
+    agent = Agent.make(tmp_path / "home")
+    arguments = ["--config", str(agent.home / "agent.yaml"), "--hosted"]
+    arguments += ["--script", str(agent.home / "script.yaml")]
+    before = set(children(os.getpid()))
+    plan = HostPlan(arguments=arguments, environ=agent.environ)
+    started: set[int] = set()
+
+    async def fail() -> None:
+        async with host(plan, _nothing) as hosted:
+            assert hosted.worker.identity == "cow"
+            started.update(set(children(os.getpid())) - before)
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        await fail()
+    assert len(started) == 2
+    assert not any(alive(pid) for pid in started)
+    assert list((agent.home / "tmp").iterdir()) == []
+
+
+def test_the_worker_is_given_what_was_resolved_and_nothing_twice() -> None:
+    environ = {
+        "PATH": "/bin",
+        "ANTHROPIC_API_KEY": "exported",
+        "ANTHROPIC_API_KEY_FILE": "/secret",
+        "ANTHROPIC_BASE_URL": "http://exported",
+        "FISK_AI_NATS_CREDS": "/creds",
+    }
+    plan = HostPlan(arguments=(), environ=environ, api_key="resolved")
+    assert plan.worker_environ("nats://u:p@127.0.0.1:1") == {
+        "PATH": "/bin",
+        "ANTHROPIC_API_KEY": "resolved",
+        "FISK_AI_NATS_URL": "nats://u:p@127.0.0.1:1",
+    }
+    assert "resolved" not in repr(plan)
+
+
+async def test_what_the_worker_shares_with_us_is_closed(tmp_path: Path) -> None:
+    before = _descriptors()
+    for _ in range(3):
+        await _refused(["--config", str(tmp_path / "none"), "--hosted"], dict(os.environ))
+    assert _descriptors() == before
+
+
+def _descriptors() -> int:
+    return len(list(Path("/proc/self/fd").iterdir()))
