@@ -194,11 +194,11 @@ async def test_the_short_line_cuts_values_and_nothing_else(command: Wrap) -> Non
     )
     raw = (
         b'{"a-very-long-flag-name":"0123456789abcdefghij","map":{"key":"0123456789abcdef"},'
-        b'"rest":["0123456789abcdefghi","0123456789\\u001b[31mabcdefghijklm"]}'
+        b'"rest":["0123456789abcdefghi","01234567\\u001b[31mabcdefghijklmno"]}'
     )
     assert tool.describe(raw).display_short == (
         "deploy-everything-everywhere now --a-very-long-flag-name=0123456789...efghij "
-        "--map=key=012345...abcdef -- 0123456789abcdefghi 0123456789...hijklm"
+        "--map=key=012345...abcdef -- 0123456789abcdefghi 01234567ab...jklmno"
     )
 
 
