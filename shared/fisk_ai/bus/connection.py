@@ -11,13 +11,12 @@ import asyncio
 import contextlib
 from collections.abc import Mapping
 
-from fisk_ai.bus.guard import DEFAULT_BOUND, Guard, ReplyRule, Watch
+from fisk_ai.bus.guard import DEFAULT_BOUND, Guard, ReplyRule, Watch, close_all
 from fisk_ai.bus.health import Health
 from fisk_ai.bus.inbox import Inbox, received
 from fisk_ai.bus.library import Client, errors, subscribe
 from fisk_ai.bus.messages import Handler, Inbound, Received, wire_bytes
 from fisk_ai.bus.options import ConnectOptions, checked_prefixes
-from fisk_ai.bus.pace import Pace
 from fisk_ai.bus.service import Service
 from fisk_ai.errors import (
     BusError,
@@ -53,10 +52,7 @@ class Connection:
         self._client = client
         self._health = health
         self._inboxes: set[Inbox] = set()
-        self._watches: set[Watch] = set()
-        self._guard = Guard(
-            client, ReplyRule(accepted_prefixes), self._send, Pace(), self._watches.discard
-        )
+        self._guard = Guard(client, ReplyRule(accepted_prefixes), self._send)
 
     @property
     def max_payload(self) -> int:
@@ -139,9 +135,7 @@ class Connection:
         Raises:
             BusError: the subject is none, or the connection is gone.
         """
-        watch = await self._guard.listen(subject, handler, queue="", bound=bound)
-        self._watches.add(watch)
-        return watch
+        return await self._guard.listen(subject, handler, queue="", bound=bound)
 
     async def service(
         self, identity: str, *, version: str = "0.0.0", description: str = ""
@@ -179,10 +173,8 @@ class Connection:
     async def drain(self) -> None:
         """Close the connection: what was sent goes out, what was taken is served."""
         self._health.closing = True
-        for watch in tuple(self._watches):
-            await watch.close()
-        for inbox in tuple(self._inboxes):
-            inbox.end()
+        await close_all(tuple(self._guard.watches))
+        self.end_inboxes()
         try:
             async with asyncio.timeout(DRAIN_TIMEOUT_S):
                 await self._client.drain()
@@ -242,7 +234,8 @@ async def connect(options: ConnectOptions) -> Connection:
         if attempt.done():
             attempt.result()
             return connection
-        raise SetupError(_failure(options, health), key="url")
+        reason = refused.result() if refused.done() else ""
+        raise SetupError(_failure(options, health, reason), key="url")
     except (errors.Error, OSError, ImportError) as exc:
         raise SetupError(_failure(options, health, str(exc)), key="url") from exc
     finally:
@@ -298,3 +291,4 @@ async def _shut(client: Client) -> None:
     # A client that never had a socket fails to close it; there is nothing to close then.
     with contextlib.suppress(errors.Error, AttributeError, OSError):
         await client.close()
+    client.hang_up()

@@ -13,8 +13,8 @@ import asyncio
 import contextlib
 import logging
 import re
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 
 from fisk_ai.bus.inbox import plain_headers
 from fisk_ai.bus.library import Client, Limits, Msg, Subscription, errors, subscribe
@@ -60,8 +60,8 @@ class Guard:
     client: Client
     rule: ReplyRule
     send: Send
-    pace: Pace
-    forget: Callable[[Watch], None]
+    pace: Pace = field(default_factory=Pace)
+    watches: set[Watch] = field(default_factory=set["Watch"])
 
     async def listen(self, subject: str, handler: Handler, *, queue: str, bound: int) -> Watch:
         """Serve ``subject`` from now on; the broker knows of it when this returns.
@@ -75,10 +75,16 @@ class Guard:
                 self.client, subject, watch.accept, queue=queue, limits=PENDING
             )
             watch.attach(subscription)
+            self.watches.add(watch)
             await self.client.flush()
         except errors.Error as exc:
             raise BusError(f'could not listen on "{subject}": {exc}') from exc
         return watch
+
+
+async def close_all(watches: Iterable[Watch]) -> None:
+    """Close several watches together, so that none is open while another is waited for."""
+    await asyncio.gather(*(watch.close() for watch in watches))
 
 
 class Watch:
@@ -120,7 +126,7 @@ class Watch:
         of this very watch, which is then not waited for.
         """
         subscription, self._subscription = self._subscription, None
-        self._guard.forget(self)
+        self._guard.watches.discard(self)
         if subscription is not None:
             await _leave(subscription)
         pending = self._tasks - {asyncio.current_task()}

@@ -7,9 +7,11 @@ is imported and aiohttp stays importable afterwards.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from typing import cast
 
 _HIDDEN = "aiohttp"
 
@@ -18,7 +20,7 @@ if _hide:
     sys.modules[_HIDDEN] = None  # pyright: ignore[reportArgumentType] - None blocks an import
 try:
     from nats import errors
-    from nats.aio.client import Client
+    from nats.aio.client import Client as NatsClient
     from nats.aio.msg import Msg
     from nats.aio.subscription import Subscription
 finally:
@@ -26,6 +28,34 @@ finally:
         del sys.modules[_HIDDEN]
 
 __all__ = ["Client", "Limits", "Msg", "Subscription", "errors", "subscribe"]
+
+
+class Client(NatsClient):
+    """A client whose flush means what it says, and that survives one nobody waits for any more.
+
+    nats-py writes the ping of a flush past the commands that still wait to be written, so the
+    broker may answer it before it knows of a subscription. And each pong completes the future of
+    the oldest flush: on one that was cancelled or timed out it fails, its read loop ends, and the
+    connection stays open and hears nothing.
+    """
+
+    def hang_up(self) -> None:
+        """Close the socket, also when a closing of the client was cancelled part way."""
+        if self._transport:
+            self._transport.close()  # pyright: ignore[reportUnknownMemberType] - untyped
+
+    async def _send_ping(self, future: asyncio.Future[bool] | None = None) -> None:
+        if self._transport is not None and self._pending:
+            self._transport.writelines(self._pending)  # pyright: ignore[reportUnknownMemberType] - untyped
+            self._pending = []
+            self._pending_data_size = 0
+        await super()._send_ping(future)  # pyright: ignore[reportUnknownMemberType] - a bare Future
+
+    async def _process_pong(self) -> None:
+        pongs = cast("list[asyncio.Future[bool]]", self._pongs)  # pyright: ignore[reportUnknownMemberType] - a bare Future
+        if pongs and pongs[0].done():
+            pongs[0] = asyncio.get_running_loop().create_future()
+        await super()._process_pong()
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from fisk_ai.bus.guard import DEFAULT_BOUND, Guard, Watch
+from fisk_ai.bus.guard import DEFAULT_BOUND, Guard, Watch, close_all
 from fisk_ai.bus.messages import Handler, Inbound
 
 DESCRIPTION = "a2a protocol endpoint for this agent"
@@ -91,8 +91,7 @@ class Service:
     async def stop(self) -> None:
         """Leave the queue group and wait for the requests already taken; twice is harmless."""
         watches = [endpoint.watch for endpoint in self._endpoints if endpoint.watch is not None]
-        for watch in (*watches, *self._control):
-            await watch.close()
+        await close_all((*watches, *self._control))
         self._control.clear()
 
     def _head(self, kind: str) -> dict[str, object]:

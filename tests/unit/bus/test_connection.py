@@ -198,6 +198,39 @@ async def test_draining_twice_is_harmless(broker: Broker) -> None:
         await connection.publish("any", b"")
 
 
+async def test_a_subject_is_served_from_the_moment_its_watch_is_there(
+    worker: Connection, caller: Connection
+) -> None:
+    async def answer(request: Inbound) -> None:
+        await request.respond(b"here")
+
+    for number in range(300):
+        watch = await worker.watch(f"fresh.{number}", answer)
+        assert (await caller.request(f"fresh.{number}", b"", timeout_s=5)).body == b"here"
+        await watch.close()
+        with pytest.raises(NoRespondersError):
+            await caller.request(f"fresh.{number}", b"", timeout_s=5)
+
+
+@pytest.mark.parametrize("steps", range(1, 6))
+async def test_a_connection_hears_on_after_a_flush_that_was_given_up(
+    worker: Connection, caller: Connection, steps: int
+) -> None:
+    async def answer(request: Inbound) -> None:
+        await request.respond(b"heard")
+
+    await worker.watch("still", answer)
+    for connection in (worker, caller):
+        flush = asyncio.create_task(connection.flush(5))
+        for _ in range(steps):
+            await asyncio.sleep(0)
+        flush.cancel()
+        await asyncio.wait({flush})
+        await connection.flush(5)
+
+    assert (await caller.request("still", b"", timeout_s=5)).body == b"heard"
+
+
 def test_importing_the_bus_imports_no_web_client_and_hides_none() -> None:
     program = (
         "import sys, fisk_ai.bus.connection; "
