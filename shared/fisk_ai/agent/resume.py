@@ -30,7 +30,7 @@ from fisk_ai.text.clock import rfc3339_now
 from fisk_ai.toolkit.contract import Advisory
 
 LOADS = 3
-"""How often a session is read again that another worker wrote to between load and open."""
+"""How often a session is read before it is left to whoever keeps writing to it."""
 
 
 async def take_up(setup: Setup, checkpoint: Checkpoint) -> Session | RunResult | None:
