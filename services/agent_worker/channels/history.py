@@ -19,6 +19,8 @@ _log = logging.getLogger("agent_worker.prompts")
 READS = 4
 """Reads served at once: each folds a journal, and intake must stay responsive."""
 
+_UNREADABLE = Ending("failed", "error", "reading the stored conversation failed")
+
 
 async def send_replay(reply_set: ReplySet, state: RunState, limit: int) -> None:
     """Send up to ``limit`` blocks of ``state`` between two markers; nothing when there are none."""
@@ -66,7 +68,11 @@ class Reads:
     async def _read(self, reply_set: ReplySet, request: RequestRead, session: str) -> None:
         token = request.conversation_token
         await reply_set.ack(accepted=True, conversation_token=token, max_tokens=self._max_tokens)
-        await reply_set.finish(await self._told(reply_set, request, session))
+        terminal = terminal_of(reply_set, _UNREADABLE)
+        try:
+            terminal = await self._told(reply_set, request, session)
+        finally:
+            await reply_set.finish(terminal)  # also when the reading met a bug
 
     async def _told(self, reply_set: ReplySet, request: RequestRead, session: str) -> Terminal:
         try:
@@ -76,8 +82,7 @@ class Reads:
             return terminal_of(reply_set, Ending("unknown_conversation", "error", text))
         except StoreError as exc:
             _log.warning("session %s could not be read: %s", session, exc)
-            text = "reading the stored conversation failed"
-            return terminal_of(reply_set, Ending("failed", "error", text))
+            return terminal_of(reply_set, _UNREADABLE)
         await send_replay(reply_set, state, request.replay)
         return Result(
             **reply_header(request, reply_set.identity),

@@ -44,6 +44,9 @@ from fisk_ai.text.ids import ksuid
 
 _log = logging.getLogger("agent_worker.prompts")
 
+SETTLE_S = 10.0
+"""How long a closing channel waits for reads and hand-offs; they only read a journal."""
+
 _WANTED = "request.prompt, request.answer, request.resume, request.read"
 
 
@@ -128,8 +131,7 @@ class PromptsChannel:
             return
         self._admission.drain()
         await self._service.stop()
-        if self._own:
-            await asyncio.wait(tuple(self._own))
+        await self._settle()
         while not self._ready.empty():
             item = self._ready.get_nowait()
             if item is not None:
@@ -242,6 +244,14 @@ class PromptsChannel:
             deltas=deltas,
             keepalive_s=self._keepalive_s,
         )
+
+    async def _settle(self) -> None:
+        """Let what intake began come to its end, but not for ever."""
+        if not self._own:
+            return
+        _, late = await asyncio.wait(tuple(self._own), timeout=SETTLE_S)
+        for task in late:
+            task.cancel()
 
     def _spawn(self, work: Coroutine[None, None, None], name: str) -> None:
         task = asyncio.create_task(work, name=f"prompts {name}")

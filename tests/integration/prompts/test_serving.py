@@ -521,6 +521,21 @@ class SlowStore(FileStore):
         return await super().load(run_id)
 
 
+class BrokenStore(FileStore):
+    """Fails in a way that no store may."""
+
+    async def load(self, run_id: str) -> RunState:
+        raise ZeroDivisionError("/home/someone")
+
+
+async def test_a_read_that_meets_a_bug_still_ends(bench: Bench, tmp_path: Path) -> None:
+    bench.store = BrokenStore(tmp_path / "broken")
+    await bench.serve(model())
+    request = m.RequestRead(**header(), conversation_token="T1", replay=5)
+    end = error_of(await bench.client().run(request, RecordingCaller()))
+    assert (end.code, end.error) == ("failed", "reading the stored conversation failed")
+
+
 async def test_slow_reads_leave_intake_free_and_a_fifth_is_refused(
     bench: Bench, tmp_path: Path
 ) -> None:
