@@ -109,6 +109,7 @@ class _Fold:
 
     def __init__(self, meta: Meta) -> None:
         self.meta = meta
+        self.seq = 1
         self.messages = [Message("user", (TextBlock(meta.prompt),))]
         self.turn: _Turn | None = None
         self.tally = _Tally()
@@ -126,10 +127,7 @@ class _Fold:
         effect = _EFFECTS.get(type(payload))
         if effect is None:
             raise CorruptError(f"record {seq} opens the session a second time")
-        if isinstance(payload, ToolResult | Deferred) and self.turn is None:
-            raise CorruptError(
-                f"record {seq} is about call {payload.tool_use_id!r} and no turn is open"
-            )
+        self.seq = seq
         effect(self, payload)
         if not isinstance(payload, Claim | MemoryRevisions | Terminal):
             self.status = "open"
@@ -151,13 +149,13 @@ class _Fold:
         self.failed_attempts = 0
 
     def tool_result(self, payload: ToolResult) -> None:
-        turn = self._open_turn()
+        turn = self._turn_of(payload.tool_use_id)
         turn.results.append(payload.result)
         turn.answered.add(payload.tool_use_id)
         self.tally.add_call(payload)
 
     def deferred(self, payload: Deferred) -> None:
-        self._open_turn().deferred[payload.tool_use_id] = payload
+        self._turn_of(payload.tool_use_id).deferred[payload.tool_use_id] = payload
 
     def user(self, payload: User) -> None:
         self.commit()
@@ -208,9 +206,9 @@ class _Fold:
             failed_attempts=self.failed_attempts,
         )
 
-    def _open_turn(self) -> _Turn:
+    def _turn_of(self, call: str) -> _Turn:
         if self.turn is None:
-            raise CorruptError("a result stands outside every turn")
+            raise CorruptError(f"record {self.seq} is about call {call!r} and no turn is open")
         return self.turn
 
 

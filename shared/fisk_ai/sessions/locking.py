@@ -42,14 +42,16 @@ def acquire(path: Path) -> Lock | None:
     for _ in range(_ATTEMPTS):
         fd = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:
-            if not _locked(fd):
-                break
-            if _is_at(path, fd):
-                lock, fd = Lock(path, fd), -1
-                return lock
-        finally:
-            if fd >= 0:
-                os.close(fd)
+            is_held = _locked(fd)
+            is_current = is_held and _is_at(path, fd)
+        except OSError:
+            os.close(fd)
+            raise
+        if is_current:
+            return Lock(path, fd)
+        os.close(fd)
+        if not is_held:
+            return None
     return None
 
 

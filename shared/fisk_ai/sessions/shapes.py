@@ -115,21 +115,19 @@ def read_integer(raw: RawJSON, bounds: range) -> int:
 
 
 def read_text(raw: RawJSON) -> str:
-    """Read a string; ``null`` is empty."""
+    """Read a string."""
     value = loads(raw)
-    if value is None:
-        return ""
     if not isinstance(value, str):
         raise ValueError("expected a string")
     return value
 
 
 def read_flag(raw: RawJSON) -> bool:
-    """Read ``true`` or ``false``; ``null`` is false."""
+    """Read ``true`` or ``false``."""
     value = loads(raw)
-    if value is not None and not isinstance(value, bool):
+    if not isinstance(value, bool):
         raise ValueError("expected true or false")
-    return bool(value)
+    return value
 
 
 def read_time(raw: RawJSON) -> str:

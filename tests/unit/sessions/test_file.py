@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import fcntl
 import resource
 import shutil
 import stat
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from fisk_ai.errors import (
     CorruptError,
     EmptyError,
     ExistsError,
+    InvalidCursorError,
     LockedError,
     NotFoundError,
     SetupError,
@@ -118,27 +120,80 @@ async def test_a_lock_file_without_a_session_is_no_session(
     assert (await store.load("one")).last_seq == 1
 
 
+def _delete_before_locking(
+    monkeypatch: pytest.MonkeyPatch, times: int, *paths: Path
+) -> Callable[[], int]:
+    """Let a delete come between opening a lock file and locking it; return how often it did."""
+    take = fcntl.flock
+    deletes = 0
+
+    def flock(fd: int, operation: int) -> None:
+        nonlocal deletes
+        if deletes < times:
+            deletes += 1
+            for path in paths:
+                path.unlink()
+        take(fd, operation)
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    return lambda: deletes
+
+
 async def test_a_lock_that_a_delete_replaced_is_taken_anew(
     store: FileStore, directory: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await _write(store, "one")
-    lock_file = directory / "one.lock"
-    take = fcntl.flock
-    replaced = False
-
-    def flock_behind_a_delete(fd: int, operation: int) -> None:
-        nonlocal replaced
-        if not replaced:
-            replaced = True
-            lock_file.unlink()
-            lock_file.touch()
-        take(fd, operation)
-
-    monkeypatch.setattr(fcntl, "flock", flock_behind_a_delete)
+    _delete_before_locking(monkeypatch, 1, directory / "one.lock")
     handle = await store.open("one")
     with pytest.raises(LockedError):
         await store.open("one")
     await handle.close()
+
+
+async def test_a_lock_that_is_replaced_again_and_again_is_given_up(
+    store: FileStore, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await _write(store, "one")
+    deletes = _delete_before_locking(monkeypatch, 1000, directory / "one.lock")
+    with pytest.raises(LockedError):
+        await store.open("one")
+    assert deletes() < 1000
+
+
+async def test_a_session_deleted_while_it_is_opened_is_not_found(
+    store: FileStore, directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await _write(store, "one")
+    _delete_before_locking(monkeypatch, 1, directory / "one.json")
+    with pytest.raises(NotFoundError):
+        await store.open("one")
+    await _write(store, "one")
+
+
+async def test_a_session_that_does_not_fold_is_named(store: FileStore, directory: Path) -> None:
+    first, second = (codec.encode(record) for record in journal(user("x")))
+    (directory / "one.json").write_bytes(b"\n".join([first, second, second]))
+    with pytest.raises(CorruptError, match="session one: record 2 stands behind record 2"):
+        await store.load("one")
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "2026-01-01T00:00:00Z|../x",
+        "2026-01-01T02:00:00+02:00|a",
+        "2026-01-01T00:00:00.0Z|a",
+        "2026-01-01|a",
+        "2026-01-01T00:00:00Z",
+        "\xff",
+    ],
+)
+async def test_a_cursor_that_this_store_would_not_write_is_refused(
+    store: FileStore, place: str
+) -> None:
+    cursor = base64.urlsafe_b64encode(place.encode("latin-1")).decode().rstrip("=")
+    with pytest.raises(InvalidCursorError):
+        await store.list_page(Filter(), 1, cursor)
 
 
 @pytest.mark.parametrize("left", [b"", b'{"seq":1,"prot', b"\n"])

@@ -6,6 +6,7 @@ import pytest
 
 from fisk_ai.errors import ConfigError
 from fisk_ai.sessions import builtin, store
+from fisk_ai.sessions.file import FileStore
 from fisk_ai.sessions.file_directory import directory_of
 from fisk_ai.sessions.store import StoreConfig, StoreInfo
 
@@ -55,3 +56,12 @@ def test_the_file_backend_is_registered_and_names_no_path(tmp_path: Path) -> Non
 def test_an_unknown_backend_is_refused_with_those_there_are() -> None:
     with pytest.raises(ConfigError, match=r'unknown session backend "disk": .*\[.*file.*\]'):
         store.new("disk", StoreConfig())
+
+
+def test_a_backend_registers_once_and_under_a_name(tmp_path: Path) -> None:
+    def factory(config: StoreConfig) -> store.Store:
+        return FileStore(tmp_path)
+
+    for name in ("", "file"):
+        with pytest.raises(ValueError, match="session backend"):
+            store.register(name, factory, needs_nats=False)

@@ -44,14 +44,14 @@ def test_a_raised_revision_of_a_note_changes_the_hash() -> None:
 
 
 def test_tools_are_hashed_in_order_with_sorted_schemas() -> None:
-    schema = {"type": "object", "properties": {"b": {"minimum": 1.0}, "a": {"maximum": 2**64}}}
+    schema = {"type": "object", "properties": {"b": {"enum": [1.0, "x"]}, "a": {"maximum": 2**64}}}
     defs = (
         ToolDef("say", "<b>", schema, defer_loading=True),
         ToolDef("ls", "", {}),
     )
     assert fingerprint.tools_hash(defs) == _sha256(
         r'[{"Name":"say","Description":"\u003cb\u003e","InputSchema":{"properties":'
-        r'{"a":{"maximum":18446744073709552000},"b":{"minimum":1}},"type":"object"},'
+        r'{"a":{"maximum":18446744073709552000},"b":{"enum":[1,"x"]}},"type":"object"},'
         r'"DeferLoading":true},'
         r'{"Name":"ls","Description":"","InputSchema":null,"DeferLoading":false}]'
     )
@@ -114,4 +114,4 @@ def test_a_callers_token_becomes_a_session_id_that_does_not_show_it() -> None:
     run_id = session_id_for_token("nats", "secret")
     assert run_id == "t-" + _sha256("nats\0secret")
     assert valid_session_id(run_id)
-    assert run_id != session_id_for_token("natss", "ecret")
+    assert run_id != session_id_for_token("natsx", "secret")

@@ -138,6 +138,7 @@ def test_what_is_not_json_is_refused(raw: bytes | str) -> None:
         (rb'{"\ud800":1}', {"\ufffd": 1}),
         ('"\ud83d"', "\ufffd"),
         (b'{"a":1,"a":2}', {"a": 2}),
+        (b" [1.5, -0, 18446744073709551615] ", [1.5, 0, 2**64 - 1]),
         (rb'"\u0008\u000c"', "\b\f"),
     ],
 )
