@@ -1,0 +1,187 @@
+"""The terminal as a caller of an agent that speaks the protocol over a real broker."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import os
+import pty
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from fisk_ai.a2a import codec, subjects
+from fisk_ai.a2a.messages import (
+    AnyRequest,
+    ElicitRequestSelect,
+    ErrorTerminal,
+    RequestAnswer,
+    RequestPrompt,
+    RequestRead,
+    RequestResume,
+    Result,
+    reply_header,
+)
+from fisk_ai.a2a.reply_set import ReplySet
+from fisk_ai.bus.connection import Connection, Inbound
+from fisk_ai.cli.conversation import Conversation, exit_code
+from fisk_ai.cli.handles import Handle
+from fisk_ai.cli.hosting import Hosted
+from fisk_ai.cli.interrupts import Interrupts
+from fisk_ai.cli.run_flags import RunFlags
+from fisk_ai.cli.worker_child import WorkerChild
+from fisk_ai.errors import SetupError, TaskError
+from fisk_ai.render.keyboard import Keyboard
+from fisk_ai.render.questions import TerminalPrompter
+from fisk_ai.testing.broker import connected, running_broker
+
+pytestmark = pytest.mark.integration
+
+Play = Callable[[AnyRequest, ReplySet, Connection], Awaitable[None]]
+
+
+class Typist(io.StringIO):
+    """A screen whose reader types ``keys`` as soon as an answer is asked for."""
+
+    def __init__(self, descriptor: int, keys: bytes) -> None:
+        super().__init__()
+        self._descriptor = descriptor
+        self._keys = keys
+
+    def write(self, text: str, /) -> int:
+        if text.startswith("answer"):
+            os.write(self._descriptor, self._keys)
+        return super().write(text)
+
+
+@dataclass
+class Stage:
+    """A person's terminal, an agent made of one function, and the conversation between them."""
+
+    conversation: Conversation
+    requests: list[AnyRequest] = field(default_factory=list[AnyRequest])
+
+    @property
+    def process(self) -> asyncio.subprocess.Process:
+        return self.conversation.hosted.worker.process
+
+
+async def _serve(connection: Connection, stage: list[AnyRequest], play: Play) -> None:
+    async def handle(inbound: Inbound) -> None:
+        request = codec.decode(inbound.body)
+        assert isinstance(request, RequestPrompt | RequestAnswer | RequestResume | RequestRead)
+        stage.append(request)
+        await play(request, ReplySet(inbound.respond, request, "cow", stream=True), connection)
+
+    async def no_card(inbound: Inbound) -> None:
+        await inbound.refuse("500", "no card")
+
+    service = await connection.service("cow", description="a stub")
+    await service.add_endpoint("task", subjects.task("cow"), handle, bound=4)
+    await service.add_endpoint("discovery", subjects.discovery("cow"), no_card, bound=4)
+
+
+@asynccontextmanager
+async def _stage(
+    directory: Path, play: Play | None, *, handle: Handle | None = None
+) -> AsyncGenerator[Stage]:
+    leader, follower = pty.openpty()
+    requests: list[AnyRequest] = []
+    process = await asyncio.create_subprocess_exec("sleep", "600")
+    async with (
+        running_broker(directory) as broker,
+        connected(broker) as agent,
+        connected(broker) as client,
+    ):
+        if play is not None:
+            await _serve(agent, requests, play)
+        with os.fdopen(follower, encoding="utf-8") as stdin:
+            prompter = TerminalPrompter(Keyboard(stdin), Typist(leader, b"2\n"))
+            conversation = Conversation(
+                flags=RunFlags(prompt="" if handle else "paint it"),
+                handle=handle or Handle(),
+                hosted=Hosted(worker=WorkerChild("cow", process, -1, None), connection=client),
+                prompter=prompter,
+                interrupts=Interrupts(abort_question=prompter.abort),
+            )
+            yield Stage(conversation, requests)
+    if process.returncode is None:
+        process.kill()
+    await process.wait()
+    os.close(leader)
+
+
+async def test_a_late_answer_is_sent_once_on_its_own_request(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def play(request: AnyRequest, reply: ReplySet, connection: Connection) -> None:
+        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
+        header = reply_header(request, "cow")
+        if isinstance(request, RequestAnswer):
+            await reply.finish(Result(**header, stop_reason="end_turn", text="Blue it is."))
+            return
+
+        async def too_late(inbound: Inbound) -> None:
+            await inbound.refuse("404", "this run is not waiting")
+            await reply.finish(ErrorTerminal(**header, error="waits", code="deferred"))
+
+        await connection.watch(subjects.elicit("cow", request.request), too_late)
+        await reply.question(
+            ElicitRequestSelect(
+                **header, question_id="q", tool_use_id="c1", question="?", options=("red", "blue")
+            )
+        )
+
+    async with _stage(tmp_path, play) as stage:
+        end = await stage.conversation.run()
+    assert end.text == "Blue it is."
+    assert exit_code(end) == 0
+    answers = [request for request in stage.requests if isinstance(request, RequestAnswer)]
+    assert [(each.conversation_token, each.answer.value) for each in answers] == [("tok", "blue")]
+    printed = capsys.readouterr()
+    assert printed.out == "Blue it is.\n"
+    assert "your answer arrived after the run gave the question up; sending it now" in printed.err
+
+
+async def test_nobody_under_the_agents_name_ends_the_run(tmp_path: Path) -> None:
+    async with _stage(tmp_path, None) as stage:
+        with pytest.raises(SetupError) as refused:
+            await stage.conversation.run()
+    assert str(refused.value) == 'the agent hosted for this run is not answering as "cow"'
+
+
+async def test_a_set_that_breaks_off_is_never_taken_for_its_end(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
+        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
+        stage.process.kill()
+
+    async with _stage(tmp_path, play) as stage:
+        end = await stage.conversation.run()
+    with pytest.raises(TaskError) as failed:
+        exit_code(end)
+    assert failed.value.task_code == "crashed"
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert "resume with: fisk-ai run --resume t-" in printed.err
+
+
+async def test_a_history_that_cannot_be_read_ends_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
+        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
+        header = reply_header(request, "cow")
+        await reply.finish(
+            ErrorTerminal(**header, error="no such conversation", code="unknown_conversation")
+        )
+
+    async with _stage(tmp_path, play, handle=Handle(token="tok")) as stage:
+        end = await stage.conversation.run()
+    assert end.code == "unknown_conversation"
+    assert [type(request) for request in stage.requests] == [RequestRead]
+    assert "the agent has no conversation by that name" in capsys.readouterr().err
