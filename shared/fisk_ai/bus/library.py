@@ -8,6 +8,7 @@ is imported and aiohttp stays importable afterwards.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import sys
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -41,8 +42,9 @@ class Client(NatsClient):
 
     def hang_up(self) -> None:
         """Close the socket, also when a closing of the client was cancelled part way."""
-        if self._transport:
-            self._transport.close()  # pyright: ignore[reportUnknownMemberType] - untyped
+        if self._transport is not None:
+            with contextlib.suppress(AttributeError):  # it never had a socket
+                self._transport.close()  # pyright: ignore[reportUnknownMemberType] - untyped
 
     async def _send_ping(self, future: asyncio.Future[bool] | None = None) -> None:
         if self._transport is not None and self._pending:
