@@ -1,7 +1,7 @@
 """Process settings from the environment: they belong to a host, never to an agent.
 
 Read once and strictly. A plain dataclass and not a settings library, whose import alone would take
-longer than everything else in the start of a hosted run. Table: ``docs/reference/worker.md``.
+longer than everything else in the start of a hosted run. Table: ``docs/reference/serving.md``.
 """
 
 from __future__ import annotations
