@@ -10,7 +10,8 @@ As a process, for tests of the installed command::
 
     python -m fisk_ai.testing.messages_endpoint --port-file port --answers answers.json
 
-The port file appears when the port is open and holds the address. The answers file is a list of
+The port file appears when the port is open and holds the address, which is the first line on
+stdout, too. The answers file is a list of
 objects with the fields of :class:`Answer`; without one every request is answered "Moo". Requests
 are appended to ``--log FILE``, one JSON object a line.
 """
@@ -21,6 +22,7 @@ import argparse
 import asyncio
 import json
 import signal
+import sys
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -99,6 +101,7 @@ class FakeMessagesEndpoint:
         self._repeat = repeat
         self._log = log
         self._server = HttpServer(self._handle)
+        self._arrived = asyncio.Condition()
         self.requests: list[Received] = []
 
     @property
@@ -109,6 +112,11 @@ class FakeMessagesEndpoint:
     def queue(self, *answers: Answer) -> None:
         """Add answers behind those still waiting."""
         self._answers.extend(answers)
+
+    async def received(self, count: int) -> None:
+        """Wait until that many requests have arrived."""
+        async with self._arrived:
+            await self._arrived.wait_for(lambda: len(self.requests) >= count)
 
     async def start(self) -> None:
         """Open a free port on loopback."""
@@ -130,7 +138,9 @@ class FakeMessagesEndpoint:
             await reply.send(404, _error("not_found_error", f"no such path: {request.path}"))
             return
         body = cast("Json", json.loads(request.body))
-        self.requests.append(Received(request.path, request.headers, request.body, body))
+        async with self._arrived:
+            self.requests.append(Received(request.path, request.headers, request.body, body))
+            self._arrived.notify_all()
         if self._log is not None:
             await asyncio.to_thread(_append, self._log, json.dumps(body))
         await _give(self._next(), reply, streamed=body.get("stream") is True)
@@ -264,6 +274,8 @@ async def _serve(options: argparse.Namespace) -> None:
     log = Path(options.log) if options.log else None
     async with FakeMessagesEndpoint(answers, repeat=True, log=log) as endpoint:
         await asyncio.to_thread(_announce, Path(options.port_file), endpoint.url)
+        sys.stdout.write(endpoint.url + "\n")
+        sys.stdout.flush()
         await stopped.wait()
 
 

@@ -79,7 +79,8 @@ def _translated(address: str) -> Generator[None]:
     try:
         yield
     except anthropic.APIStatusError as exc:
-        raise ApiError(read_failure(exc.status_code, exc.response.content)) from exc
+        # Without its cause: the SDK's text repeats the server's words, and those may hold the key.
+        raise ApiError(read_failure(exc.status_code, exc.response.content)) from None
     except (anthropic.APITimeoutError, httpx2.TimeoutException) as exc:
         text = f"the model API at {address} did not answer in time"
         raise ProviderError(text, failure="timeout") from exc

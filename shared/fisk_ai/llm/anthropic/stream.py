@@ -15,7 +15,7 @@ from fisk_ai.llm import fields
 from fisk_ai.llm.anthropic.failures import ApiError, ApiFailure
 from fisk_ai.llm.model import Delta
 from fisk_ai.text import rawjson
-from fisk_ai.text.gojson import RawJSON, loads
+from fisk_ai.text.gojson import RawJSON
 from fisk_ai.text.sanitise import clean_surrogates
 
 EVENT_LIMIT_BYTES: Final = 32 * 1024 * 1024
@@ -72,15 +72,18 @@ class _OpenBlock:
         self.added.setdefault(key, [_literal(self.members, key)]).append(text)
 
     def raw(self, *, is_cut: bool) -> RawJSON:
-        """Return the block's JSON; input that a token limit cut in two stays empty.
+        """Return the block's JSON.
 
-        Calls of a reply that was cut are never run, so nothing acts on the empty input.
+        Input that a token limit cut in two stays empty: the calls of such a reply are never run.
+        Any other input that is no JSON is refused, since a tool would act on the empty one.
         """
         for key, parts in self.added.items():
             self.members[key] = _spelled("".join(parts))
         written = _paired("".join(self.input_json))
-        if written and not (is_cut and not _is_json(written)):
+        if written and _is_object(written):
             self.members["input"] = RawJSON(written.encode())
+        elif written and not is_cut:
+            raise ValueError("the input of a call is no JSON object")
         return _joined(self.members)
 
 
@@ -184,9 +187,9 @@ def _paired(text: str) -> str:
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _is_json(text: str) -> bool:
+def _is_object(text: str) -> bool:
     try:
-        loads(text)
+        rawjson.members(text)
     except ValueError:
         return False
     return True

@@ -1,0 +1,130 @@
+"""Which class a failure has, and what a person is told about it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from fisk_ai.llm.anthropic.failures import ApiFailure, classify, read_failure, to_error
+from fisk_ai.llm.model import Request
+
+BASE = Request(model="claude-x", system_blocks=(), messages=(), tools=(), max_output_tokens=10)
+
+TOO_LONG = (
+    "prompt is too long: 213462 tokens > 200000 maximum",
+    "input length and `max_tokens` exceed context limit: 190000 + 16384 > 200000",
+    "The request exceeds the context window of this model",
+    "This model's maximum context length is 32768 tokens",
+    "Input is too long for requested model.",
+)
+
+
+@pytest.mark.parametrize("text", TOO_LONG)
+@pytest.mark.parametrize("status", [0, 400, 413])
+def test_a_prompt_over_the_window_is_recognised(status: int, text: str) -> None:
+    assert classify(ApiFailure(status, "invalid_request_error", text)) == "context_exceeded"
+
+
+@pytest.mark.parametrize("text", TOO_LONG)
+@pytest.mark.parametrize(("status", "expected"), [(429, "rate_limited"), (500, "failed")])
+def test_other_statuses_are_not_read_for_the_window(status: int, text: str, expected: str) -> None:
+    assert classify(ApiFailure(status, "x", text)) == expected
+
+
+@pytest.mark.parametrize(
+    ("status", "kind", "expected"),
+    [
+        (400, "invalid_request_error", "refused"),
+        (401, "authentication_error", "refused"),
+        (403, "permission_error", "refused"),
+        (404, "not_found_error", "refused"),
+        (413, "request_too_large", "context_exceeded"),
+        (413, "", "refused"),
+        (422, "", "refused"),
+        (429, "rate_limit_error", "rate_limited"),
+        (500, "api_error", "failed"),
+        (502, "", "failed"),
+        (503, "", "overloaded"),
+        (529, "overloaded_error", "overloaded"),
+        (0, "overloaded_error", "overloaded"),
+        (0, "rate_limit_error", "rate_limited"),
+        (0, "authentication_error", "refused"),
+        (0, "timeout_error", "timeout"),
+        (0, "api_error", "failed"),
+        (0, "of_tomorrow", "failed"),
+    ],
+)
+def test_each_status_and_each_error_in_a_stream_has_its_class(
+    status: int, kind: str, expected: str
+) -> None:
+    assert classify(ApiFailure(status, kind, "words")) == expected
+
+
+@pytest.mark.parametrize(
+    ("thinking", "effort", "hints"),
+    [
+        (True, "high", ["claude-x", "llm.thinking", "llm.reasoning_effort", "'high'"]),
+        (False, "", ["claude-x", "remove the llm.thinking block", "enabled: false"]),
+        (None, "high", ["claude-x", "llm.reasoning_effort", "'high'"]),
+    ],
+)
+def test_a_400_hints_at_the_settings_that_were_sent(
+    thinking: bool | None,  # noqa: FBT001 - a parameter of the table
+    effort: str,
+    hints: list[str],
+) -> None:
+    request = replace(BASE, thinking=thinking, reasoning_effort=effort)
+    text = str(to_error(ApiFailure(400, "invalid_request_error", "bad"), request, secret=""))
+    assert text.startswith("the model API answered 400 (invalid_request_error): bad (")
+    for hint in hints:
+        assert hint in text
+
+
+@pytest.mark.parametrize("status", [401, 413, 429, 500])
+def test_no_other_status_is_hinted_at(status: int) -> None:
+    request = replace(BASE, thinking=True, reasoning_effort="high")
+    text = str(to_error(ApiFailure(status, "kind", "bad"), request, secret=""))
+    assert text == f"the model API answered {status} (kind): bad"
+
+
+def test_a_400_without_such_settings_is_left_alone() -> None:
+    text = str(to_error(ApiFailure(400, "kind", "bad"), BASE, secret=""))
+    assert text == "the model API answered 400 (kind): bad"
+
+
+def test_a_server_that_repeats_the_key_does_not_give_it_away() -> None:
+    failure = ApiFailure(401, "kind", "no such key: sk-secret!")
+    text = str(to_error(failure, BASE, secret="sk-secret"))
+    assert "sk-secret" not in text
+    assert "***" in text
+
+
+def test_what_a_server_says_is_cleaned_and_bounded() -> None:
+    text = str(
+        to_error(
+            ApiFailure(500, "\x1b[2J" * 99, "\x1b]0;x\x07a\n\u202eb" + "y" * 9999), BASE, secret=""
+        )
+    )
+    assert "\x1b" not in text
+    assert "\n" not in text
+    assert "\u202e" not in text
+    assert len(text) < 1200
+
+
+@pytest.mark.parametrize(
+    ("body", "expected"),
+    [
+        (
+            b'{"type":"error","error":{"type":"t","message":"m"}}',
+            ApiFailure(500, "t", "m"),
+        ),
+        (b'{"error":{"message":"m"}}', ApiFailure(500, "", "m")),
+        (b"<html>bad gateway</html>", ApiFailure(500, "", "<html>bad gateway</html>")),
+        (b"\xff", ApiFailure(500, "", "\ufffd")),
+        (b"", ApiFailure(500, "", "")),
+        (b'{"error":"words"}', ApiFailure(500, "", '{"error":"words"}')),
+    ],
+)
+def test_any_error_body_is_read(body: bytes, expected: ApiFailure) -> None:
+    assert read_failure(500, body) == expected
