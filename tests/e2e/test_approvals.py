@@ -85,3 +85,14 @@ def test_an_interrupt_after_the_question_asks_the_run_to_stop(agent: Agent) -> N
 
 def _resumed(agent: Agent, parked: Done) -> Done:
     return agent.rehearse("--resume", session_of(parked.err))
+
+
+def test_an_answer_is_styled_on_a_terminal_and_raw_where_no_colour_is_wanted(agent: Agent) -> None:
+    agent.script("{say: 'It says **Moo**.'}")
+    words = ("run", "--script", "script.yaml", "go")
+    styled = Terminal(agent, *words, shows_output=True).end().err
+    assert "\x1b[1mMoo\x1b[0m" in styled
+    assert "**Moo**" not in styled
+    raw = Terminal(agent, *words, "--no-color", shows_output=True).end().err
+    assert "It says **Moo**.\n" in raw
+    assert "\x1b" not in raw

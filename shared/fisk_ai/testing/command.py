@@ -215,10 +215,10 @@ def session_of(text: str) -> str:
 
 
 class Terminal:
-    """A command whose input, errors and, unless kept apart, output are one real terminal."""
+    """A command whose input and errors are a real terminal, and on request its output, too."""
 
-    def __init__(self, agent: Agent, *words: str) -> None:
-        """Start ``fisk-ai`` with ``words``; its output goes to a file, all else to the terminal."""
+    def __init__(self, agent: Agent, *words: str, shows_output: bool = False) -> None:
+        """Start ``fisk-ai`` with ``words``; its output goes to a file unless it is to be shown."""
         self._leader, follower = pty.openpty()
         self._seen = bytearray()
         self._out = agent.home / "terminal-out"
@@ -228,7 +228,7 @@ class Terminal:
                 cwd=agent.home,
                 env=agent.environ,
                 stdin=follower,
-                stdout=stdout,
+                stdout=follower if shows_output else stdout,
                 stderr=follower,
                 start_new_session=True,
                 preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - no thread runs here
