@@ -24,7 +24,8 @@ import asyncio, os, sys
 from pathlib import Path
 from fisk_ai.toolkit.fisk.process import run
 
-asyncio.run(run(sys.argv[1:], environ=os.environ, directory=None, sink=bytearray().extend))
+report, program = Path(sys.argv[1]), sys.argv[2]
+asyncio.run(run([program], environ=os.environ, directory=None, sink=report.write_bytes))
 """
 
 
@@ -53,8 +54,8 @@ def start() -> Iterator[Callable[..., subprocess.Popen[bytes]]]:
 async def test_a_killed_worker_takes_its_command_and_grandchildren_with_it(
     program: Callable[..., Path], start: Start, tmp_path: Path, written: Written, gone: Gone
 ) -> None:
-    path = program(f"sleep 60 & echo $$ $! > {tmp_path}/pids; wait")
-    worker = start(sys.executable, "-c", WORKER, str(path))
+    path = program("sleep 60 & echo $$ $!; wait")
+    worker = start(sys.executable, "-c", WORKER, str(tmp_path / "pids"), str(path))
     pids = (await written(tmp_path / "pids")).split()
     worker.send_signal(signal.SIGKILL)
     for pid in pids:

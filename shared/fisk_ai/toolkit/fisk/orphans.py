@@ -4,7 +4,8 @@ The kernel can signal a child when its parent dies, but only that child, and ask
 full copy of the worker's page tables at each call. A shell of under a megabyte does better: it
 reads on a pipe which groups are alive, and when the pipe ends, because the worker is gone however
 it went, kills those that are. It runs in its own session, so no terminal or group signal reaches
-it, and needs nothing but ``/bin/sh``.
+it, and needs nothing but ``/bin/sh``. One moment stays open, between the start of a command and
+the word about it: some microseconds in which nothing but the death of this process could intervene.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ for group in $live; do kill -s KILL -- "-$group" 2>/dev/null; done
 
 
 class OrphanWatch:
-    """Tells the watcher of this process which groups live; starts it with the first one.
+    """Tells the watcher of this process which groups live.
 
     A watcher that is gone or stuck is replaced. Where it cannot be started, commands run without
     it: then a killed worker leaves its command to itself.
@@ -49,6 +50,12 @@ class OrphanWatch:
     def watcher_id(self) -> int | None:
         """Return the watcher's process id, ``None`` while there is no watcher."""
         return None if self._watcher is None else self._watcher.pid
+
+    def prepare(self) -> None:
+        """Have a watcher before there is anything to watch: starting one takes a while."""
+        with self._lock:
+            if self._pipe < 0:
+                self._replace()
 
     def add(self, group: int) -> None:
         """Watch a group from now on."""
@@ -85,8 +92,6 @@ class OrphanWatch:
 
     def _replace(self) -> None:
         self._drop()
-        if not self._live:
-            return
         read_end, write_end = os.pipe()
         try:
             self._watcher = subprocess.Popen(

@@ -50,6 +50,7 @@ async def run(
         ToolError: the program cannot be started; carries the operating system's words.
     """
     await asyncio.sleep(0)  # a cancellation already under way must arrive before anything starts
+    WATCH.prepare()
     child = _start(words, environ, directory, sink)
     WATCH.add(child.group)
     try:
