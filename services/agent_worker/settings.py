@@ -7,7 +7,7 @@ longer than everything else in the start of a hosted run. Table: ``docs/referenc
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Literal
 
@@ -51,14 +51,14 @@ _KNOWN: Final = frozenset(
 class Settings:
     """What this process was told by its environment; ``unknown`` are names nobody reads."""
 
-    nats_url: str = ""
+    nats_url: str = field(default="", repr=False)
     nats_creds: str = ""
     inbox_prefix: str = "_INBOX"
     accepted_prefixes: tuple[str, ...] = ()
     log_level: str = ""
     log_format: LogFormat = "text"
     start_timeout_s: float = START_TIMEOUT_S
-    api_key: str = ""
+    api_key: str = field(default="", repr=False)
     base_url: str = ""
     unknown: tuple[str, ...] = ()
 

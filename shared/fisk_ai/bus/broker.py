@@ -19,7 +19,7 @@ import sysconfig
 import tempfile
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import IO
@@ -82,7 +82,7 @@ class Broker:
 
     url: str
     user: str
-    password: str
+    password: str = field(repr=False)
     process: asyncio.subprocess.Process
     private: tempfile.TemporaryDirectory[str]
 

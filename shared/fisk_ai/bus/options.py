@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
 from fisk_ai.errors import ConfigError, SetupError
@@ -33,11 +33,11 @@ class ConnectOptions:
     the built-in ones.
     """
 
-    url: str
+    url: str = field(repr=False)
     name: str
     user: str = ""
-    password: str = ""
-    token: str = ""
+    password: str = field(default="", repr=False)
+    token: str = field(default="", repr=False)
     creds: str = ""
     inbox_prefix: str = "_INBOX"
     connect_timeout_s: float = CONNECT_TIMEOUT_S

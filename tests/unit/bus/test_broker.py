@@ -86,6 +86,7 @@ async def test_a_running_broker_has_its_credentials_in_no_file(broker: Broker) -
         content = file.read_bytes()
         assert broker.password.encode() not in content
         assert broker.user.encode() not in content
+    assert broker.password not in repr(broker)
     assert broker.password.encode() not in _of(broker, "cmdline").read_bytes()
 
 

@@ -1,0 +1,94 @@
+"""Process settings: read once, strictly, from the environment."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from agent_worker.settings import Settings, read
+from fisk_ai.errors import ConfigError, FiskError, SetupError
+
+
+def test_nothing_set_is_all_defaults() -> None:
+    assert read({"PATH": "/bin", "HOME": "/"}) == Settings()
+
+
+def test_every_setting_is_read() -> None:
+    settings = read(
+        {
+            "FISK_AI_NATS_URL": "nats://host:4222",
+            "FISK_AI_NATS_CREDS": "/creds",
+            "FISK_AI_NATS_INBOX_PREFIX": "_INBOX_worker",
+            "FISK_AI_INBOX_PREFIXES": "_INBOX_a, _INBOX_b",
+            "FISK_AI_LOG_LEVEL": "WARNING",
+            "FISK_AI_LOG_FORMAT": "json",
+            "FISK_AI_START_TIMEOUT": "1m30s",
+            "ANTHROPIC_API_KEY": " key ",
+            "ANTHROPIC_BASE_URL": "https://models.example",
+        }
+    )
+
+    assert settings == Settings(
+        nats_url="nats://host:4222",
+        nats_creds="/creds",
+        inbox_prefix="_INBOX_worker",
+        accepted_prefixes=("_INBOX_a", "_INBOX_b"),
+        log_level="warning",
+        log_format="json",
+        start_timeout_s=90.0,
+        api_key="key",
+        base_url="https://models.example",
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("FISK_AI_LOG_LEVEL", "loud"),
+        ("FISK_AI_LOG_FORMAT", "xml"),
+        ("FISK_AI_START_TIMEOUT", "soon"),
+        ("FISK_AI_START_TIMEOUT", "0s"),
+        ("FISK_AI_START_TIMEOUT", "-5s"),
+        ("FISK_AI_HEALTH_ADDRESS", "127.0.0.1:8080"),
+    ],
+)
+def test_a_value_that_cannot_be_meant_is_refused_by_its_name(name: str, value: str) -> None:
+    with pytest.raises(FiskError, match=name):
+        read({name: value})
+
+
+def test_a_blank_entry_among_the_prefixes_is_not_dropped_in_silence() -> None:
+    assert read({"FISK_AI_INBOX_PREFIXES": "_INBOX_a,"}).accepted_prefixes == ("_INBOX_a", "")
+
+
+def test_misspelt_settings_are_found_and_known_ones_are_not() -> None:
+    settings = read({"FISK_AI_NATS_SERVER": "/bin/x", "FISK_AI_NATSURL": "x", "FISK_AI_A": "y"})
+
+    assert settings.unknown == ("FISK_AI_A", "FISK_AI_NATSURL")
+
+
+def test_a_key_can_come_from_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "key"
+    file.write_text("sk-1234\n\n")
+
+    assert read({"ANTHROPIC_API_KEY_FILE": str(file)}).api_key == "sk-1234"
+
+
+def test_two_sources_of_one_key_are_refused() -> None:
+    with pytest.raises(ConfigError, match="unset one"):
+        read({"ANTHROPIC_API_KEY": "a", "ANTHROPIC_API_KEY_FILE": "b"})
+
+
+@pytest.mark.parametrize("content", [b"", b"\n\n", b"\xff\xfe", b"x" * 70_000])
+def test_a_key_file_without_a_key_is_refused_by_its_name(tmp_path: Path, content: bytes) -> None:
+    file = tmp_path / "key"
+    file.write_bytes(content)
+
+    with pytest.raises(SetupError, match="ANTHROPIC_API_KEY_FILE"):
+        read({"ANTHROPIC_API_KEY_FILE": str(file)})
+
+
+def test_a_key_never_shows_in_the_representation_of_the_settings() -> None:
+    assert "sk-secret" not in repr(read({"ANTHROPIC_API_KEY": "sk-secret"}))
+    assert "hunter2" not in repr(read({"FISK_AI_NATS_URL": "nats://u:hunter2@h:1"}))

@@ -1,0 +1,83 @@
+"""What a piece of work becomes as a run, and a run as an outcome."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from fisk_ai.agent.options import Budget, Checkpoint, DeferredCall, RunResult, Stats
+from fisk_ai.config import Mode, loads
+from fisk_ai.errors import FiskError
+from fisk_ai.serving.contract import Caller, Outcome, Work
+from fisk_ai.serving.runner import Resources, options_of, outcome_of_run
+from fisk_ai.sessions.file import FileStore
+from fisk_ai.testing.model import ScriptedProvider
+
+
+@pytest.fixture
+def resources(tmp_path: Path) -> Resources:
+    text = "identity: x\nsystem_prompt: p\nllm: {model: m}\n"
+    return Resources(
+        config=loads(text, Mode.AGENT, source=tmp_path / "agent.yaml"),
+        provider=ScriptedProvider(),
+        session_store=FileStore(tmp_path),
+    )
+
+
+async def _done(_: Outcome) -> None:
+    return
+
+
+def test_everything_a_channel_says_of_its_work_reaches_the_run(resources: Resources) -> None:
+    work = Work(
+        id="w",
+        done=_done,
+        prompt="question",
+        context="context",
+        checkpoint=Checkpoint(resume_id="t-1", follow_up=True),
+        claimed_by="request",
+        suspend_requested=lambda: True,
+        budget=Budget(max_tokens=5),
+        caller=Caller(name="slack"),
+        human_paced=True,
+    )
+
+    options = options_of(work, resources)
+
+    assert (options.prompt, options.context, options.claimed_by) == (
+        "question",
+        "context",
+        "request",
+    )
+    assert options.checkpoint == Checkpoint(resume_id="t-1", follow_up=True, caller="slack")
+    assert options.suspend_requested()
+    assert options.budget == Budget(max_tokens=5)
+    assert options.human_paced
+    assert options.prompter is work.prompter
+    assert options.config is resources.config
+
+
+def test_work_without_a_journal_stays_without_one(resources: Resources) -> None:
+    assert options_of(Work(id="w", done=_done), resources).checkpoint is None
+
+
+def test_everything_a_run_reports_reaches_the_channel() -> None:
+    error = FiskError("drifted")
+    result = RunResult(
+        reason="suspended",
+        session_id="t-1",
+        text="so far",
+        stats=Stats(llm_calls=2),
+        deferred=(DeferredCall(tool_use_id="a", tool_name="b"),),
+        follow_up_taken=True,
+        crashed=True,
+    )
+
+    outcome = outcome_of_run(Work(id="w", done=_done), result, error)
+
+    assert outcome.id == "w"
+    assert outcome.error is error
+    for field in fields(RunResult):
+        assert getattr(outcome, field.name) == getattr(result, field.name)
