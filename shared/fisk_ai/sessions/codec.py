@@ -20,6 +20,9 @@ NAMESPACE = "io.choria.fisk-ai.v1.session."
 MEMORY_KEY_LIMIT = 200
 """Longest memory key, in characters, that a snapshot of revisions may hold."""
 
+NESTING_LIMIT = 400
+"""Deepest JSON that is written: readers recurse, and may start from a fuller stack than ours."""
+
 
 def protocol_of(payload: Payload) -> str:
     """Return the protocol id of a payload."""
@@ -59,7 +62,7 @@ def encode(record: Record) -> bytes:
     key = key_of(record.payload)
     try:
         body = dumps(_envelope(record, key, record.payload))
-        fault = decode(body).fault or _broken_rule(record)
+        fault = decode(body).fault or _broken_rule(record) or _too_deep(body)
     except (CorruptError, ValueError, AttributeError, TypeError) as exc:
         raise StoreError(f"record {record.seq} ({key}) cannot be written: {exc}") from exc
     if fault:
@@ -95,6 +98,13 @@ def _broken_rule(record: Record) -> str:
     if isinstance(record.payload, MemoryRevisions):
         return _broken_revision(record.payload)
     return ""
+
+
+def _too_deep(body: bytes) -> str:
+    if body.count(b"[") + body.count(b"{") <= NESTING_LIMIT:
+        return ""
+    is_deep = rawjson.depth(body) > NESTING_LIMIT
+    return f"its JSON is nested more than {NESTING_LIMIT} levels deep" if is_deep else ""
 
 
 def _broken_revision(payload: MemoryRevisions) -> str:

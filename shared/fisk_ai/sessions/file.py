@@ -177,9 +177,9 @@ class FileStore:
 
     def _delete(self, path: Path) -> None:
         lock_path = _lock_path(path)
-        if not path.exists() and not lock_path.exists():
-            return
         with self._translated("deleted"):
+            if not path.exists() and not lock_path.exists():
+                return
             lock = locking.acquire(lock_path)
             if lock is None:
                 raise _locked(path)

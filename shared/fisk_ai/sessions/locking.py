@@ -32,9 +32,11 @@ class Lock:
 
     def release(self, *, remove: bool = False) -> None:
         """Let go; ``remove`` takes the lock file away first, while nobody else can hold it."""
-        if remove:
-            self._path.unlink(missing_ok=True)
-        os.close(self._fd)
+        try:
+            if remove:
+                self._path.unlink(missing_ok=True)
+        finally:
+            os.close(self._fd)
 
 
 def acquire(path: Path) -> Lock | None:

@@ -12,6 +12,7 @@ from collections.abc import Callable
 
 from fisk_ai.text.gojson import RawJSON, as_text, loads, refuse_constant
 
+_STRING_OR_BRACKET = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
 _SPACE = re.compile(r"[ \t\n\r]*")
 _skipper = json.JSONDecoder(  # numbers of any size are only text here
     parse_int=len, parse_float=len, parse_constant=refuse_constant
@@ -93,3 +94,15 @@ def elements(raw: bytes | str) -> list[RawJSON]:
     found: list[RawJSON] = []
     _split(raw, "[]", lambda cursor: found.append(cursor.value()))
     return found
+
+
+def depth(raw: bytes) -> int:
+    """Return how many brackets stand open at once in valid JSON text, at most."""
+    level = deepest = 0
+    for token in _STRING_OR_BRACKET.finditer(raw):
+        if token[0] in (b"{", b"["):
+            level += 1
+            deepest = max(deepest, level)
+        elif token[0] in (b"}", b"]"):
+            level -= 1
+    return deepest

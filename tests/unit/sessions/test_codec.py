@@ -107,6 +107,11 @@ def test_null_reads_as_the_empty_value_of_a_number() -> None:
     )
 
 
+def test_null_reads_as_zero_inside_revisions_too() -> None:
+    payload = codec.decode(_line("memory_revisions", {"revisions": {"a": None}})).payload
+    assert payload == MemoryRevisions(revisions={"a": 0})
+
+
 def test_key_order_white_space_and_unknown_keys_do_not_matter() -> None:
     line = (
         b' \t{ "decision" : {"new":[1], "tool": "a", "tool":"b"}, "extra":{},'
@@ -197,6 +202,20 @@ def test_arguments_that_are_no_json_are_never_encoded(raw: bytes) -> None:
     message = Message("assistant", (ToolUseBlock("t", "say", raw),))
     with pytest.raises(StoreError, match="cannot be written"):
         codec.encode(codec.record_of(2, replace(assistant(), message=message)))
+
+
+def test_arguments_nested_too_deeply_for_a_later_reader_are_never_encoded() -> None:
+    def nested(levels: int) -> Record:
+        call = ToolUseBlock("t", "say", b"[" * levels + b"]" * levels)
+        return codec.record_of(2, replace(assistant(), message=Message("assistant", (call,))))
+
+    body = codec.encode(nested(300))
+    assert codec.decode(body) == nested(300)
+    for levels in (400, 100_000):
+        with pytest.raises(StoreError, match="nested"):
+            codec.encode(nested(levels))
+    brackets = replace(user("["), message=Message("user", (TextBlock("[{" * 1000),)))
+    assert codec.decode(codec.encode(codec.record_of(2, brackets))).payload == brackets
 
 
 def test_a_record_needs_its_own_protocol_and_payload() -> None:

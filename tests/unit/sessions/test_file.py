@@ -3,9 +3,11 @@ from __future__ import annotations
 import asyncio
 import base64
 import fcntl
+import os
 import resource
 import shutil
 import stat
+import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from pathlib import Path
@@ -384,6 +386,28 @@ async def test_a_cancelled_append_is_waited_for_and_counts(store: FileStore) -> 
     assert handle.last_seq() == 2
     await handle.close()
     assert (await store.load("one")).last_seq == 2
+
+
+async def test_a_slow_disk_does_not_hold_up_anything_else(
+    store: FileStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    handle = await store.create("one", meta())
+    syncing, go_on = threading.Event(), threading.Event()
+    sync = os.fsync
+
+    def slow_fsync(fd: int) -> None:
+        syncing.set()
+        assert go_on.wait(10)
+        sync(fd)
+
+    monkeypatch.setattr(os, "fsync", slow_fsync)
+    task = asyncio.ensure_future(handle.append(2, user("x")))
+    assert await asyncio.to_thread(syncing.wait, 10)
+    assert (handle.last_seq(), task.done()) == (1, False)
+    go_on.set()
+    await task
+    assert handle.last_seq() == 2
+    await handle.close()
 
 
 async def test_a_cancelled_open_holds_nothing(store: FileStore) -> None:

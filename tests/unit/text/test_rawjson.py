@@ -67,3 +67,16 @@ def test_what_is_not_exactly_one_object_is_refused(raw: bytes) -> None:
 def test_what_is_not_exactly_one_list_is_refused(raw: bytes) -> None:
     with pytest.raises(ValueError, match=r"\S"):
         rawjson.elements(raw)
+
+
+@given(values)
+def test_depth_counts_open_brackets_and_not_those_in_strings(value: object) -> None:
+    def depth(value: object) -> int:
+        if isinstance(value, dict):
+            return 1 + max(map(depth, value.values()), default=0)  # pyright: ignore[reportUnknownArgumentType, reportUnknownMemberType] - drawn JSON
+        if isinstance(value, list):
+            return 1 + max(map(depth, value), default=0)  # pyright: ignore[reportUnknownArgumentType] - drawn JSON
+        return 0
+
+    assert rawjson.depth(json.dumps(value).encode()) == depth(value)
+    assert rawjson.depth(b'["[[\\"{", {"]": []}]') == 3
