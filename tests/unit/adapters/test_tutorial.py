@@ -1,0 +1,61 @@
+"""Every command of the tutorial is true: its files are written, its shell blocks are run."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+TUTORIAL = ROOT / "docs" / "tutorial" / "first-agent.md"
+BLOCK = re.compile(r"^```(\w+)(?: title=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+
+
+def blocks() -> Iterator[tuple[str, str, str]]:
+    for match in BLOCK.finditer(TUTORIAL.read_text(encoding="utf-8")):
+        yield match[1], match[2] or "", match[3]
+
+
+def follow(folder: Path) -> list[tuple[str, str, str]]:
+    """Do what the tutorial says; return each shell block with what it printed."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}"
+    environ = {"PATH": path, "HOME": str(folder / "home"), "XDG_STATE_HOME": str(folder / "state")}
+    printed: list[tuple[str, str, str]] = []
+    for language, title, text in blocks():
+        if title:
+            (folder / title).write_text(text, encoding="utf-8")
+        elif language == "sh":
+            done = subprocess.run(
+                ["/bin/sh", "-ec", text],
+                cwd=folder,
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                check=False,
+            )
+            assert done.returncode == 0, f"{text}{done.stderr}"
+            printed.append((text, done.stdout, done.stderr))
+    return printed
+
+
+def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
+    steps = follow(tmp_path)
+    by_hand, described, info, rehearsed, gate, sessions = steps
+    assert by_hand[1] == "HELLO, ANN!\nNobody yet.\n"
+    assert described[1].startswith('{"name":"greeter"')
+    for words in ("greet", "guests", "remember", "ai:confirm"):
+        assert words in info[1]
+    assert rehearsed[1] == "Ann has been greeted.\n" * 2
+    assert '-> greet(loud:true, name:"Ann")' in rehearsed[2]
+    assert "HELLO, ANN!" in rehearsed[2]
+    assert gate[1].startswith("I was not allowed to write, so I did not.\n")
+    assert gate[1].endswith("Nobody yet.\n")
+    assert sessions[1].count("completed") == 3
