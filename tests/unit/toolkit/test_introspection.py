@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import time
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -124,11 +123,9 @@ async def test_a_program_that_hangs_is_killed_with_its_group(
     program: Program, tmp_path: Path, gone: Gone
 ) -> None:
     path = program(f"sleep 30 & echo $! > {tmp_path}/pid; wait")
-    begun = time.monotonic()
-    message = await refusal(path, timeout_s=0.3)
-    assert time.monotonic() - begun < 5
+    message = await refusal(path, timeout_s=1.0)
     assert "timed out" in message
-    assert "300ms" in message
+    assert "within 1s" in message
     await gone(int((tmp_path / "pid").read_text()))
 
 

@@ -21,7 +21,7 @@ from fisk_ai.toolkit.fisk.tree import Leaf, check_names, leaves
 from fisk_ai.toolkit.selection import select
 
 if TYPE_CHECKING:
-    from fisk_ai.config import Config  # pydantic, which nobody needs who only looks at types
+    from fisk_ai.config import Config  # loads pydantic, which running commands does not need
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ async def load(
 ) -> LoadedApplication:
     """Introspect the configured application and return its selected tools.
 
-    ``environ`` is the environment commands inherit, without credentials. Commands run in
+    Commands inherit ``environ``, from which credentials are taken out. They run in
     ``root_directory`` where one is set and a call brings no directory of its own.
 
     Raises:
