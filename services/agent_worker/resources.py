@@ -7,6 +7,7 @@ application and reaching the broker each take their time and need nothing of one
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,10 @@ from fisk_ai.toolkit.fisk import LoadedApplication
 from fisk_ai.toolkit.fisk import load as load_application
 
 FILE_BACKEND = "file"
+
+CLOSE_TIMEOUT_S = 5.0
+"""How long a provider may take to close its connections; the process ends all the same."""
+
 REGISTERED = (_providers, _backends)
 """Imported so that what they bring is registered."""
 
@@ -40,7 +45,9 @@ class Built:
     async def close(self) -> None:
         """Let the last messages out and release everything."""
         await self.connection.drain()
-        await self.provider.close()
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                await self.provider.close()
 
 
 def load_config(arguments: Arguments) -> Config:

@@ -42,6 +42,7 @@ _KNOWN: Final = frozenset(
         "STORE_DIR",
         "MCP_PORT",
         "MCP_ADDRESS",
+        "CALL",
         "FAULT",
     )
 )

@@ -7,6 +7,7 @@ the owner's pipe closes nobody is left to answer or to wait, so draining is boun
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
 from collections.abc import Callable, Coroutine
 
@@ -16,6 +17,10 @@ from fisk_ai.serving.server import ReleaseError, Server
 
 OWNER_DRAIN_S = 5.0
 """How long running work may take to park once the terminal is gone."""
+
+OWNER_CANCEL_S = 30.0
+"""How long cancelled work may take to end after that: a command gets 10 s to die, an outcome as
+much to be told. Nobody is left who could kill a process that hangs."""
 
 _log = get_logger("agent_worker")
 
@@ -73,3 +78,6 @@ class Stopping:
         self._start(self._drain)
         await asyncio.sleep(OWNER_DRAIN_S)
         await self._cancel()
+        await asyncio.sleep(OWNER_CANCEL_S)
+        _log.error("running work did not end; leaving it")
+        os._exit(1)

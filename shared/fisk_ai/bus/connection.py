@@ -16,7 +16,7 @@ from fisk_ai.bus.health import Health
 from fisk_ai.bus.inbox import Inbox, received
 from fisk_ai.bus.library import Client, errors, subscribe
 from fisk_ai.bus.messages import Handler, Inbound, Received, wire_bytes
-from fisk_ai.bus.options import ConnectOptions, checked_prefixes
+from fisk_ai.bus.options import ConnectOptions, check_inbox, checked_prefixes
 from fisk_ai.bus.service import Service
 from fisk_ai.errors import (
     BusError,
@@ -216,9 +216,10 @@ async def connect(options: ConnectOptions) -> Connection:
 
     Raises:
         SetupError: no broker there, or it refuses this client; names the address.
-        ConfigError: an accepted reply prefix that cannot be one.
+        ConfigError: an inbox prefix, own or accepted, that cannot be one.
     """
     accepted = checked_prefixes(options.accepted_prefixes)
+    check_inbox(options.inbox_prefix)
     servers = options.servers()
     health = Health(own_prefixes=bool(accepted))
     client = Client()
@@ -236,7 +237,13 @@ async def connect(options: ConnectOptions) -> Connection:
             return connection
         reason = refused.result() if refused.done() else ""
         raise SetupError(_failure(options, health, reason), key="url")
-    except (errors.Error, OSError, ImportError) as exc:
+    except ImportError as exc:
+        raise SetupError(
+            f'the credentials file "{options.creds}" needs the Python package {exc.name}; '
+            "install it",
+            key="FISK_AI_NATS_CREDS",
+        ) from exc
+    except (errors.Error, OSError) as exc:
         raise SetupError(_failure(options, health, str(exc)), key="url") from exc
     finally:
         refused.cancel()
@@ -283,7 +290,8 @@ def _failure(options: ConnectOptions, health: Health, detail: str = "") -> str:
 
 async def _give_up(attempt: asyncio.Task[None], client: Client) -> None:
     attempt.cancel()
-    await asyncio.wait({attempt})
+    # Bounded, because nats-py swallows cancellations in places.
+    await asyncio.wait({attempt}, timeout=ATTEMPT_TIMEOUT_S)
     await _shut(client)
 
 

@@ -78,6 +78,7 @@ class Guard:
             self.watches.add(watch)
             await self.client.flush()
         except errors.Error as exc:
+            await watch.close()
             raise BusError(f'could not listen on "{subject}": {exc}') from exc
         return watch
 

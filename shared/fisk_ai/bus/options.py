@@ -80,6 +80,20 @@ def _checked(server: str) -> str:
     return full
 
 
+def check_inbox(prefix: str) -> None:
+    """Check the prefix of this client's own inboxes.
+
+    Raises:
+        ConfigError: it is no list of literal subject tokens.
+    """
+    if not all(_LITERAL_TOKEN.fullmatch(token) for token in prefix.split(".")):
+        raise ConfigError(
+            f'inbox prefix "{prefix}" is no list of literal subject tokens; '
+            "write FISK_AI_NATS_INBOX_PREFIX as _INBOX_role",
+            key="FISK_AI_NATS_INBOX_PREFIX",
+        )
+
+
 def checked_prefixes(entries: tuple[str, ...]) -> tuple[str, ...]:
     """Return the reply prefixes to accept beside the built-in ones.
 

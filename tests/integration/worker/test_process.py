@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import signal
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Protocol
@@ -87,6 +89,22 @@ async def test_a_hosted_worker_is_silent_unless_something_is_wrong(workshop: Wor
     lines = worker.stderr.decode().splitlines()
     assert len(lines) == 1
     assert "draining" in lines[0]
+
+
+def test_a_worker_imports_nothing_that_only_others_need() -> None:
+    program = (
+        "import sys, agent_worker.app; "
+        "found = {'rich', 'anthropic', 'aiohttp', 'mcp', 'textual', 'opentelemetry', "
+        "'pydantic_settings'} & set(sys.modules); "
+        "sys.exit(' '.join(found) or 0)"
+    )
+
+    imported = subprocess.run(
+        [sys.executable, "-c", program], check=False, capture_output=True, timeout=15
+    )
+
+    assert imported.stderr == b""
+    assert imported.returncode == 0
 
 
 async def test_a_misspelt_setting_is_warned_about(workshop: Workshop) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -14,6 +15,7 @@ from fisk_ai.bus.messages import wire_bytes
 from fisk_ai.errors import (
     BusError,
     BusTimeoutError,
+    ConfigError,
     MessageTooLargeError,
     NoRespondersError,
     SetupError,
@@ -178,6 +180,24 @@ async def test_a_stranger_to_a_private_broker_is_refused_at_once(broker: Broker)
 async def test_an_address_that_is_none_is_refused_before_anything_is_tried(url: str) -> None:
     with pytest.raises(SetupError):
         await connect(ConnectOptions(url, "test"))
+
+
+@pytest.mark.parametrize("prefix", ["", "_INBOX.*", "a b", "$SYS", "_INBOX.", ">"])
+async def test_an_inbox_prefix_that_is_none_is_refused_by_its_setting(
+    broker: Broker, prefix: str
+) -> None:
+    with pytest.raises(ConfigError, match="FISK_AI_NATS_INBOX_PREFIX"):
+        await connect(ConnectOptions(broker.url, "test", inbox_prefix=prefix))
+
+
+async def test_a_credentials_file_that_cannot_be_used_is_refused_by_its_name(
+    broker: Broker, tmp_path: Path
+) -> None:
+    creds = tmp_path / "worker.creds"
+    creds.write_text("nothing of use")
+
+    with pytest.raises(SetupError, match=r"worker\.creds|credentials|NATS"):
+        await connect(ConnectOptions(broker.url, "test", creds=str(creds), connect_timeout_s=2))
 
 
 async def test_credentials_in_the_address_are_used(broker: Broker) -> None:
