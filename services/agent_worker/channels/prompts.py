@@ -182,7 +182,13 @@ class PromptsChannel:
         if isinstance(slot, Refusal):
             await _refuse(reply_set, slot)
             return
-        task = Task(reply_set, request, self._admission, slot, self._questions)
+        task = Task(
+            reply_set,
+            request,
+            admission=self._admission,
+            slot=slot,
+            questions=self._questions,
+        )
         try:
             await task.listen(self._connection)
         except BusError as exc:

@@ -47,6 +47,7 @@ class Task:
         self,
         reply_set: ReplySet,
         request: RunRequest,
+        *,
         admission: Admission,
         slot: Slot,
         questions: Questions | None,

@@ -94,7 +94,7 @@ def late_answer(question: AnyQuestion, reply: AnyAnswer) -> Answer | None:
 class Answering:
     """The open questions of one task."""
 
-    def __init__(self, ask: Ask, deliver: Deliver, header: Callable[[], HeaderFields]) -> None:
+    def __init__(self, ask: Ask, deliver: Deliver, *, header: Callable[[], HeaderFields]) -> None:
         """``ask`` reaches the person, ``deliver`` the agent; ``header`` stamps one message."""
         self._ask = ask
         self._deliver = deliver

@@ -49,7 +49,7 @@ class AgentClient:
         limits: ClientLimits | None = None,
     ) -> None:
         named = sender if isinstance(sender, Sender) else Sender(name=sender)
-        self._exchange = Exchange(connection, identity, named, debug)
+        self._exchange = Exchange(connection, identity, sender=named, debug=debug)
         self._limits = limits or ClientLimits()
 
     async def card(self, timeout_s: float = CARD_TIMEOUT_S) -> DiscoveryReply:
@@ -63,7 +63,7 @@ class AgentClient:
         subject = subjects.discovery(exchange.identity)
         header = request_header(exchange.sender, exchange.identity)
         try:
-            reply = await exchange.ask(subject, DiscoveryRequest(**header), timeout_s)
+            reply = await exchange.ask(subject, DiscoveryRequest(**header), timeout_s=timeout_s)
         except NoRespondersError as exc:
             raise AgentUnavailableError(f'no agent answers as "{exchange.identity}"') from exc
         if not isinstance(reply, DiscoveryReply):
@@ -89,7 +89,8 @@ class AgentClient:
             self._exchange.dump(">", subject, body)
             await connection.publish_request(subject, body, reply=inbox.subject)
             await connection.flush()
-            return await Reading(self._exchange, request, handlers, self._limits).run(inbox)
+            reading = Reading(self._exchange, request, handlers=handlers, limits=self._limits)
+            return await reading.run(inbox)
         finally:
             await inbox.close()
 
@@ -104,7 +105,9 @@ class AgentClient:
         header = request_header(exchange.sender, exchange.identity, request=request_id)
         try:
             message = Cancel(**header, reason=reason)
-            accepted(subject, await exchange.ask(subject, message, self._limits.control_s))
+            accepted(
+                subject, await exchange.ask(subject, message, timeout_s=self._limits.control_s)
+            )
         except NoRespondersError:
             return False
         return True

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from typing import Any
 
 import msgspec
 from msgspec import Raw
@@ -104,20 +105,11 @@ def _to_bytes(message: AnyMessage) -> bytes:
 def _wire_of(message: EventMessage) -> _EventWire:
     block = message.block
     raw = block.raw if isinstance(block, UnknownBlockEvent) else _encoder.encode(block)
-    return _EventWire(
-        protocol=protocol_of(message),
-        id=message.id,
-        request=message.request,
-        conversation=message.conversation,
-        sequence=message.sequence,
-        time=message.time,
-        sender=message.sender,
-        recipient=message.recipient,
-        parent=message.parent,
-        must_understand=message.must_understand,
-        traceparent=message.traceparent,
-        block=Raw(raw),
-    )
+    return _EventWire(**_header_of(message), protocol=protocol_of(message), block=Raw(raw))
+
+
+def _header_of(message: Header) -> dict[str, Any]:
+    return {name: getattr(message, name) for name in Header.__struct_fields__}
 
 
 def _decode(body: bytes) -> AnyMessage:
@@ -148,19 +140,7 @@ def _decode_event(body: bytes, suffix: str) -> EventMessage:
         if shape is None
         else msgspec.json.decode(raw, type=shape)
     )
-    return EventMessage(
-        id=wire.id,
-        request=wire.request,
-        conversation=wire.conversation,
-        sequence=wire.sequence,
-        time=wire.time,
-        sender=wire.sender,
-        recipient=wire.recipient,
-        parent=wire.parent,
-        must_understand=wire.must_understand,
-        traceparent=wire.traceparent,
-        block=block,
-    )
+    return EventMessage(**_header_of(wire), block=block)
 
 
 def _text(members: _Members, name: str) -> str:

@@ -21,7 +21,7 @@ class Exchange:
     """Talks to the agent ``identity`` as ``sender``."""
 
     def __init__(
-        self, connection: Connection, identity: str, sender: Sender, debug: Debug | None
+        self, connection: Connection, identity: str, *, sender: Sender, debug: Debug | None
     ) -> None:
         self.connection = connection
         self.identity = identity
@@ -36,7 +36,7 @@ class Exchange:
             self._debug(direction, subject, body)
 
     async def ask(
-        self, subject: str, message: Cancel | DiscoveryRequest | AnyElicitReply, timeout_s: float
+        self, subject: str, message: Cancel | DiscoveryRequest | AnyElicitReply, *, timeout_s: float
     ) -> AnyMessage:
         """Send ``message`` and return its one reply.
 

@@ -51,6 +51,7 @@ class Reading:
         self,
         exchange: Exchange,
         request: AnyRequest,
+        *,
         handlers: TaskHandlers,
         limits: ClientLimits,
     ) -> None:
@@ -59,7 +60,7 @@ class Reading:
         self._handlers = handlers
         self._limits = limits
         self._subject = subjects.task(exchange.identity)
-        self._answering = Answering(handlers.on_question, self._deliver, self._stamp)
+        self._answering = Answering(handlers.on_question, self._deliver, header=self._stamp)
         self._loop = asyncio.get_running_loop()
         self._started = self._heard_at = self._probed_at = self._loop.time()
         self._heard = self._live = False
@@ -200,7 +201,7 @@ class Reading:
 
     async def _deliver(self, reply: AnyElicitReply) -> Ack:
         subject = subjects.elicit(self._exchange.identity, self._request.request)
-        message = await self._exchange.ask(subject, reply, self._limits.control_s)
+        message = await self._exchange.ask(subject, reply, timeout_s=self._limits.control_s)
         return accepted(subject, message)
 
 

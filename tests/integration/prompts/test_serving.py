@@ -630,6 +630,28 @@ async def test_a_model_that_is_overloaded_is_told_apart_and_can_be_resumed(bench
     assert text_of(await client.run(request, RecordingCaller())) == "Fine."
 
 
+async def test_a_finished_conversation_cannot_be_resumed(bench: Bench) -> None:
+    serving = await bench.serve(model(say("Fine.")))
+    client = bench.client()
+    end = await client.run(prompt(), RecordingCaller())
+    request = m.RequestResume(**header(), conversation_token=end.token)
+    assert error_of(await client.run(request, RecordingCaller())).code == "failed"
+    assert len(serving.model.requests) == 1
+
+
+async def test_a_changed_configuration_is_told_and_can_be_forced(bench: Bench) -> None:
+    old = await bench.serve(model(say("one")))
+    client = bench.client()
+    token = (await client.run(prompt(), RecordingCaller())).token
+    await old.server.release()
+    await old.ended()
+    await bench.serve(model(say("two")), system_prompt="be long")
+    drifted = await client.run(prompt("more", token=token), RecordingCaller())
+    assert error_of(drifted).code == "config_drift"
+    forced = await client.run(prompt("more", token=token, force=True), RecordingCaller())
+    assert text_of(forced) == "two"
+
+
 async def test_two_workers_of_one_agent_serve_each_request_once(
     bench: Bench, broker: Broker
 ) -> None:

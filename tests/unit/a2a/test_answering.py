@@ -91,7 +91,7 @@ async def test_an_answer_that_cannot_be_delivered_comes_back() -> None:
     async def ask(question: m.AnyQuestion) -> Given:
         return "always"
 
-    answering = Answering(ask, Agent(gone=True).deliver, header)
+    answering = Answering(ask, Agent(gone=True).deliver, header=header)
     answering.start(approve())
     await drained()
     (unsent,) = await answering.finish()
@@ -105,7 +105,7 @@ async def test_a_question_is_kept_open_until_the_answer_and_not_after() -> None:
         await agent.heard.wait()
         return "no"
 
-    answering = Answering(ask, agent.deliver, header)
+    answering = Answering(ask, agent.deliver, header=header)
     answering.start(approve(wait_ms=3))
     await drained()
     assert await answering.finish() == ()
@@ -122,7 +122,7 @@ async def test_a_keepalive_that_fails_leaves_the_person_typing() -> None:
         await typing.wait()
         return "once"
 
-    answering = Answering(ask, agent.deliver, header)
+    answering = Answering(ask, agent.deliver, header=header)
     answering.start(approve(wait_ms=1))
     await asyncio.sleep(0.005)
     agent.gone = False
@@ -141,7 +141,7 @@ async def test_a_person_still_asked_is_released_when_the_task_ends() -> None:
             released.set()
         return None
 
-    answering = Answering(ask, Agent().deliver, header)
+    answering = Answering(ask, Agent().deliver, header=header)
     answering.start(approve())
     await asyncio.sleep(0)
     assert await answering.finish() == ()
@@ -152,7 +152,7 @@ async def test_an_error_of_the_asking_reaches_the_caller() -> None:
     async def ask(question: m.AnyQuestion) -> Given:
         raise ZeroDivisionError
 
-    answering = Answering(ask, Agent().deliver, header)
+    answering = Answering(ask, Agent().deliver, header=header)
     answering.start(approve())
     await drained()
     with pytest.raises(ZeroDivisionError):
