@@ -9,6 +9,11 @@ import sys
 from collections.abc import Iterator
 
 import pytest
+from hypothesis import settings
+
+# Cores that are shared are slow at times; a property has no deadline.
+settings.register_profile("patient", deadline=None)
+settings.load_profile("patient")
 
 _guarded = False
 

@@ -10,12 +10,13 @@
     ├── StoreError               sessions
     │   ├── NotFoundError  ExistsError  InvalidIdError  LockedError  SeqGapError
     │   ├── EmptyError  NoMetaError  CorruptError  VersionError
-    │   ├── InvalidCursorError  InvalidLimitError
+    │   ├── InvalidCursorError  InvalidLimitError  UnwritableError
     │   └── NotDeferredError  AlreadyAnsweredError  ResultTooLargeError
     ├── RefusedError             a request understood and not done (resume gate, drift)
     │   └── DriftError           the configuration changed since the session was written
     ├── ProviderError            the model could not be asked; carries the kind of failure
     ├── ToolError                the harness could not run a tool
+    ├── PanicError               a bug of ours ended a run; its detail is in the log alone
     ├── PromptAbortedError       a person's question ended without an answer
     ├── DeferredError            a tool answers later
     ├── ProtocolError            a peer sent something this protocol does not know
@@ -129,6 +130,12 @@ class VersionError(StoreError):
     code = "version"
 
 
+class UnwritableError(StoreError):
+    """A record breaks the rules of its own shape; a bug of ours, and nothing was written."""
+
+    code = "unwritable"
+
+
 class InvalidCursorError(StoreError):
     """A page cursor that this store did not hand out."""
 
@@ -190,13 +197,25 @@ class ProviderError(FiskError):
     def __init__(self, message: str, *, failure: ProviderFailure = "failed") -> None:
         """Keep the kind of failure, which decides the code a caller sees."""
         super().__init__(message)
-        self.failure = failure
+        self.failure: ProviderFailure = failure
 
 
 class ToolError(FiskError):
     """The harness could not run a tool; the text becomes an error result for the model."""
 
     code = "tool"
+
+
+class PanicError(FiskError):
+    """A bug of ours ended a run. The sentence is fixed: it may reach a peer."""
+
+    code = "crashed"
+
+    def __init__(self) -> None:
+        """Say that, and nothing of why."""
+        super().__init__(
+            "the run stopped on an internal error; the details are in the log of the agent"
+        )
 
 
 class PromptAbortedError(FiskError):

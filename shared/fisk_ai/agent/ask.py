@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import cast
-
 from fisk_ai import faults
 from fisk_ai.agent.active import ActiveRun
 from fisk_ai.agent.ending import TurnOver
 from fisk_ai.agent.request_summary import summarise
-from fisk_ai.errors import ProviderError, ProviderFailure
+from fisk_ai.errors import ProviderError
 from fisk_ai.llm.model import Request, Response
 
 
@@ -27,8 +25,7 @@ async def ask(active: ActiveRun) -> Response:
     try:
         response = await active.options.provider.call(request, on_delta)
     except ProviderError as exc:
-        failure = cast("ProviderFailure", exc.failure)  # stored as it was given
-        raise TurnOver("error", ProviderError(f"llm call: {exc}", failure=failure)) from exc
+        raise TurnOver("error", ProviderError(f"llm call: {exc}", failure=exc.failure)) from exc
     faults.point(faults.Point.MODEL_AFTER)
     return response
 

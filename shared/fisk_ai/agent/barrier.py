@@ -9,19 +9,7 @@ import traceback
 from contextlib import suppress
 
 from fisk_ai.agent.events import EventSink
-from fisk_ai.errors import FiskError
-
-CRASHED = "the run stopped on an internal error; the details are in the log of the agent"
-
-
-class PanicError(FiskError):
-    """A run crashed; the message is the same for every crash."""
-
-    code = "crashed"
-
-    def __init__(self) -> None:
-        """Say that, and nothing of why."""
-        super().__init__(CRASHED)
+from fisk_ai.errors import PanicError
 
 
 async def report(error: Exception, events: EventSink) -> PanicError:

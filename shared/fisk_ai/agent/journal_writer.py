@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Coroutine
 
+from fisk_ai.errors import UnwritableError
 from fisk_ai.sessions.records import Payload
 from fisk_ai.sessions.store import Journal
 
@@ -41,7 +42,11 @@ class JournalWriter:
 
     async def _append(self, journal: Journal, seq: int, payload: Payload) -> None:
         self._unsettled = (seq, payload)
-        await _to_the_end(journal.append(seq, payload))
+        try:
+            await _to_the_end(journal.append(seq, payload))
+        except UnwritableError:
+            self._unsettled = None  # it can never land, and must not bar the terminal
+            raise
         self._unsettled = None
 
     async def check_held(self) -> None:

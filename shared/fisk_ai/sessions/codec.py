@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fisk_ai.errors import CorruptError, StoreError
+from fisk_ai.errors import CorruptError, UnwritableError
 from fisk_ai.sessions import shapes
 from fisk_ai.sessions.records import MemoryRevisions, Meta, Payload, Record
 from fisk_ai.text import rawjson
@@ -55,18 +55,18 @@ def encode(record: Record) -> bytes:
     """Return the record's bytes, without a newline.
 
     Raises:
-        StoreError: the record breaks its own rules; a bug of the caller, nothing was written.
+        UnwritableError: the record breaks its own rules; a bug of the caller.
     """
     if record.payload is None:
-        raise StoreError(f"record {record.seq} has no payload to write")
+        raise UnwritableError(f"record {record.seq} has no payload to write")
     key = key_of(record.payload)
     try:
         body = dumps(_envelope(record, key, record.payload))
         fault = decode(body).fault or _broken_rule(record) or _too_deep(body)
     except (CorruptError, ValueError, AttributeError, TypeError) as exc:
-        raise StoreError(f"record {record.seq} ({key}) cannot be written: {exc}") from exc
+        raise UnwritableError(f"record {record.seq} ({key}) cannot be written: {exc}") from exc
     if fault:
-        raise StoreError(f"record {record.seq} ({key}) cannot be written: {fault}")
+        raise UnwritableError(f"record {record.seq} ({key}) cannot be written: {fault}")
     return body
 
 

@@ -59,8 +59,9 @@ class Journal(Protocol):
         Raises:
             SeqGapError: ``seq`` is beyond the next one.
             LockedError: another writer advanced this session.
-            StoreError: the record violates its schema, or could not be made durable. The record
-                may have landed; the next append at that number must carry the same payload.
+            UnwritableError: the record breaks its own rules; nothing was written.
+            StoreError: it could not be made durable. It may have landed; the next append at that
+                number must carry the same payload.
         """
         ...
 

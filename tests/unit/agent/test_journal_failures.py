@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fisk_ai.agent.journal_writer import JournalWriter
-from fisk_ai.errors import LockedError, StoreError
+from fisk_ai.errors import LockedError, StoreError, UnwritableError
 from fisk_ai.llm.model import Request, Response
 from fisk_ai.llm.provider import DeltaSink
 from fisk_ai.sessions.file import FileStore
@@ -242,3 +242,13 @@ async def test_an_append_is_finished_before_a_cancellation_goes_on() -> None:
         await first
     await writer.write(terminal)
     assert written == [Claim(by="me", claimed="now"), terminal]
+
+
+async def test_a_record_that_can_never_be_written_does_not_bar_the_terminal(
+    bench: AgentBench, runs: Path
+) -> None:
+    bench.store = FailingStore(runs, always(Assistant, UnwritableError("breaks its own rules")))
+    result, _ = await bench.run(say("hello"))
+    assert result.reason == "error"
+    assert await bench.kinds() == ["Meta", "Terminal"]
+    assert bench.events.warnings() == []

@@ -68,7 +68,7 @@ async def play(directory: Path, turns: list[list[tuple[list[str], str] | None]])
     assert folded[: len(shown[-1]) - 1] == shown[-1][:-1]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(REPLIES, min_size=1, max_size=3))
 def test_every_request_can_be_sent_and_folds_to_itself(
     turns: list[list[tuple[list[str], str] | None]],
