@@ -44,6 +44,37 @@ class Bench:
     store: FileStore
     started: list[Serving] = field(default_factory=list[Serving])
 
+    async def channel(
+        self,
+        config: Config,
+        connection: Connection | None = None,
+        *,
+        keepalive_s: float = 15.0,
+    ) -> PromptsChannel:
+        connection = connection or self.worker
+        service = await connection.service("billing")
+        channel = PromptsChannel(
+            config, connection, service, self.store, version="1.2", keepalive_s=keepalive_s
+        )
+        await channel.start()
+        return channel
+
+    def config(
+        self,
+        prompts: dict[str, object] | None = None,
+        request_timeout: str = "5s",
+        **changes: object,
+    ) -> Config:
+        settings = {"prompts": prompts or {}, "request_timeout": request_timeout}
+        written = {
+            "identity": "billing",
+            "system_prompt": "be brief",
+            "llm": {"model": "m"},
+            "expose": {"agent": {"a2a": settings}},
+            **changes,
+        }
+        return Config.model_validate(written)
+
     async def serve(
         self,
         model: ScriptedProvider,
@@ -55,20 +86,8 @@ class Bench:
         connection: Connection | None = None,
         **changes: object,
     ) -> Serving:
-        settings = {"prompts": prompts or {}, "request_timeout": request_timeout}
-        written = {
-            "identity": "billing",
-            "system_prompt": "be brief",
-            "llm": {"model": "m"},
-            "expose": {"agent": {"a2a": settings}},
-            **changes,
-        }
-        config = Config.model_validate(written)
-        connection = connection or self.worker
-        service = await connection.service("billing")
-        channel = PromptsChannel(
-            config, connection, service, self.store, version="1.2", keepalive_s=keepalive_s
-        )
+        config = self.config(prompts, request_timeout, **changes)
+        channel = await self.channel(config, connection, keepalive_s=keepalive_s)
         resources = Resources(
             config=config,
             provider=model,
@@ -76,7 +95,6 @@ class Bench:
             custom_tools=tools or [FakeTool(name="ls")],
         )
         server = Server([channel], [], build_runner(resources))
-        await channel.start()
         serving = Serving(model, server, asyncio.create_task(server.serve()))
         self.started.append(serving)
         return serving

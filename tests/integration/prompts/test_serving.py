@@ -10,13 +10,21 @@ from typing import Protocol
 import pytest
 from msgspec import structs
 
+from agent_worker.channels.prompts import PromptsChannel
 from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a import messages as m
 from fisk_ai.a2a.client import AgentClient, ClientLimits, Given, TaskEnd
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection
-from fisk_ai.errors import AgentUnavailableError, NoRespondersError, ProviderError
+from fisk_ai.config import Config
+from fisk_ai.errors import (
+    AgentUnavailableError,
+    ConfigError,
+    NoRespondersError,
+    ProviderError,
+)
 from fisk_ai.llm.model import Response
+from fisk_ai.serving.contract import ChannelDoneError
 from fisk_ai.serving.server import Server
 from fisk_ai.sessions.file import FileStore
 from fisk_ai.sessions.ids import session_id_for_token
@@ -44,6 +52,21 @@ class Serving(Protocol):
 class Bench(Protocol):
     caller: Connection
     store: FileStore
+
+    def config(
+        self,
+        prompts: dict[str, object] | None = None,
+        request_timeout: str = "5s",
+        **changes: object,
+    ) -> Config: ...
+
+    def channel(
+        self,
+        config: Config,
+        connection: Connection | None = None,
+        *,
+        keepalive_s: float = 15.0,
+    ) -> Awaitable[PromptsChannel]: ...
 
     def serve(
         self,
@@ -606,6 +629,59 @@ async def test_a_drain_parks_the_running_turn_and_refuses_the_next(bench: Bench)
     hold.go.set()
     assert error_of(await run).code == "suspended"
     await serving.ended()
+
+
+async def test_a_task_that_nobody_took_is_refused_when_its_channel_closes(bench: Bench) -> None:
+    channel = await bench.channel(bench.config(prompts={"workers": 3}))
+    assert (channel.name, channel.concurrency()) == ("a2a/prompts", 3)
+    caller = RecordingCaller()
+    run = asyncio.create_task(bench.client().run(prompt(), caller))
+    await asyncio.wait_for(caller.acked.wait(), 5)
+    await channel.close()
+    assert (error_of(await run).code, caller.acks[0].accepted) == ("draining", True)
+    await channel.close()
+    for _ in range(2):
+        with pytest.raises(ChannelDoneError):
+            await channel.next()
+
+
+async def test_a_channel_without_prompts_is_not_built(bench: Bench) -> None:
+    with pytest.raises(ConfigError, match=r"expose\.agent\.a2a\.prompts"):
+        await bench.channel(bench.config(expose={}))
+
+
+async def test_a_conversation_that_cannot_be_read_is_told_without_its_detail(
+    bench: Bench, tmp_path: Path
+) -> None:
+    await bench.serve(model(say("one")))
+    client = bench.client()
+    token = (await client.run(prompt(), RecordingCaller())).token
+    (journal,) = (tmp_path / "runs").rglob(f"{session_id_for_token('billing', token)}*.json")
+    journal.write_bytes(b"{}\n" + journal.read_bytes())
+    read = await client.run(
+        m.RequestRead(**header(), conversation_token=token, replay=5), RecordingCaller()
+    )
+    assert error_of(read).error == "reading the stored conversation failed"
+    caller = RecordingCaller()
+    end = await client.run(prompt(token=token, replay=5), caller)
+    assert isinstance(end.terminal, m.ErrorTerminal)
+    assert caller.blocks == []
+
+
+async def test_the_cancel_subject_takes_cancels_alone(bench: Bench) -> None:
+    hold = Hold()
+    await bench.serve(
+        model(call(("u1", "ls")), say("Fine.")), tools=[FakeTool(name="ls", effect=hold)]
+    )
+    request = prompt()
+    run = asyncio.create_task(bench.client().run(request, RecordingCaller()))
+    await hold.begun.wait()
+    subject = subjects.cancel("billing", request.request)
+    reply = await bench.caller.request(subject, codec.encode(request), timeout_s=5)
+    assert reply.refusal is not None
+    assert reply.refusal[1].startswith("the cancel path carries cancel messages")
+    hold.go.set()
+    assert text_of(await run) == "Fine."
 
 
 async def test_a_hard_stop_is_told_as_one(bench: Bench) -> None:
