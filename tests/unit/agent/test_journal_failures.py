@@ -247,6 +247,7 @@ async def test_an_append_is_finished_before_a_cancellation_goes_on() -> None:
 async def test_a_record_that_can_never_be_written_does_not_bar_the_terminal(
     bench: AgentBench, runs: Path
 ) -> None:
+    bench.tools = [FakeTool(name="look")]
     bench.store = FailingStore(runs, always(Assistant, UnwritableError("breaks its own rules")))
     result, _ = await bench.run(say("hello"))
     assert result.reason == "error"
