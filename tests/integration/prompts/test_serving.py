@@ -728,6 +728,21 @@ async def test_a_changed_configuration_is_told_and_can_be_forced(bench: Bench) -
     assert text_of(forced) == "two"
 
 
+async def test_a_conversation_held_elsewhere_is_busy_and_stays_untouched(bench: Bench) -> None:
+    serving = await bench.serve(model(say("one"), say("two")))
+    client = bench.client()
+    token = (await client.run(prompt(), RecordingCaller())).token
+    session = session_id_for_token("billing", token)
+    journal = await bench.store.open(session)
+    before = journal.last_seq()
+    busy = await client.run(prompt("more", token=token), RecordingCaller())
+    assert error_of(busy).code == "conversation_busy"
+    assert journal.last_seq() == before
+    await journal.close()
+    assert text_of(await client.run(prompt("more", token=token), RecordingCaller())) == "two"
+    assert len(serving.model.requests) == 2
+
+
 async def test_two_workers_of_one_agent_serve_each_request_once(
     bench: Bench, broker: Broker
 ) -> None:
