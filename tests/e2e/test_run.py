@@ -147,6 +147,7 @@ def test_info_shows_the_tools_and_contacts_no_model(agent: Agent) -> None:
         "say": "",
         "wait": "",
         "wipe": "Yes",
+        "env": "",
         "fail": "",
     }
     assert agent.application.calls() == []

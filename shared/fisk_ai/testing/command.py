@@ -24,6 +24,9 @@ from fisk_ai.testing.application import FakeApplication, FakeArg, FakeCommand
 DEADLINE_S = 40.0
 """How long anything may take on a busy machine before a test gives up."""
 
+SECRETS = ("ANTHROPIC_API_KEY", "ANTHROPIC_API_KEY_FILE", "FISK_AI_NATS_URL", "LLMFORMAT")
+"""What the command ``env`` shows of its environment: three things it must not have, and one."""
+
 
 def until(what: str, reached: Callable[[], bool]) -> None:
     """Look until ``reached``, and fail naming ``what`` when it is not in time."""
@@ -88,7 +91,15 @@ class Running:
 
     def wait_said(self, text: str) -> None:
         """Wait until ``text`` was printed on standard error."""
-        until(f"{text!r} on stderr", lambda: text in self.said())
+        try:
+            until(f"{text!r} on stderr", lambda: text in self.said() or self._ended())
+        except AssertionError as exc:
+            raise AssertionError(f"{exc}; it said {self.said()!r}") from None
+        if text not in self.said():
+            raise AssertionError(f"ended without {text!r}; it said {self.said()!r}")
+
+    def _ended(self) -> bool:
+        return self.process.poll() is not None
 
     def child(self, name: str) -> int:
         """Wait for the child process whose command line holds ``name``."""
@@ -204,6 +215,7 @@ def _commands(home: Path) -> Sequence[FakeCommand]:
         FakeCommand(path="say", help="Say something", args=(message,), echo=True),
         FakeCommand(path="wait", help="Wait for the gate", wait_for=home / "open"),
         FakeCommand(path="wipe", help="Wipe a disk", tags=("ai:confirm",), output="wiped\n"),
+        FakeCommand(path="env", help="Show secrets", show_environment=SECRETS),
         FakeCommand(path="fail", help="Fail", output="no luck\n", exit_code=3),
     )
 

@@ -1,0 +1,92 @@
+"""A run with the real provider code, against an endpoint on this machine."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from fisk_ai.testing.command import Agent, until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
+
+_CALL: dict[str, object] = {
+    "content": [{"type": "tool_use", "id": "toolu_1", "name": "env", "input": {}}],
+    "stop_reason": "tool_use",
+}
+_ANSWER = {"content": [{"type": "text", "text": "Moo"}]}
+
+
+@dataclass
+class Endpoint:
+    url: str
+    log: Path
+
+    def requests(self) -> list[dict[str, object]]:
+        lines = self.log.read_text(encoding="utf-8").splitlines()
+        return [cast("dict[str, object]", json.loads(line)) for line in lines]
+
+
+@pytest.fixture
+def endpoint(tmp_path: Path) -> Iterator[Endpoint]:
+    port_file, log, answers = (tmp_path / name for name in ("port", "requests", "answers"))
+    answers.write_text(json.dumps([_CALL, _ANSWER]), encoding="utf-8")
+    process = subprocess.Popen(
+        [
+            *(sys.executable, "-m", "fisk_ai.testing.messages_endpoint"),
+            *("--port-file", str(port_file), "--log", str(log), "--answers", str(answers)),
+        ],
+        stdout=subprocess.DEVNULL,
+    )
+    until("the endpoint listens", lambda: port_file.exists() and bool(port_file.read_text()))
+    yield Endpoint(port_file.read_text(encoding="utf-8").strip(), log)
+    process.terminate()
+    process.wait(10)
+
+
+def test_the_key_is_used_and_reaches_no_tool_and_no_screen(
+    agent: Agent, endpoint: Endpoint
+) -> None:
+    (agent.home / "key").write_text("sk-secret\n", encoding="utf-8")
+    words = ("--api-key-file", "key", "--base-url", endpoint.url, "--tool-output", "--verbose")
+    done = agent.run("run", *words, "say", "moo")
+    assert (done.status, done.out) == (0, "Moo\n")
+    assert "ANTHROPIC_API_KEY=(unset)\n" in done.err
+    assert "ANTHROPIC_API_KEY_FILE=(unset)\n" in done.err
+    assert "FISK_AI_NATS_URL=(unset)\n" in done.err
+    assert "LLMFORMAT=1\n" in done.err
+    assert "sk-secret" not in done.err
+    assert len(endpoint.requests()) == 2
+
+
+def test_a_key_that_is_exported_is_used_and_a_scripted_run_sends_nothing(
+    agent: Agent, endpoint: Endpoint
+) -> None:
+    environ = {"ANTHROPIC_API_KEY": "sk-secret", "ANTHROPIC_BASE_URL": endpoint.url}
+    assert agent.rehearse("go", environ=environ).out == "It says Moo.\n"
+    assert not endpoint.log.exists() or endpoint.requests() == []
+    assert agent.run("run", "go", environ=environ).out == "Moo\n"
+    assert len(endpoint.requests()) == 2
+
+
+def test_a_conversation_with_a_model_never_resumes_with_a_script(
+    agent: Agent, endpoint: Endpoint
+) -> None:
+    environ = {
+        "ANTHROPIC_API_KEY": "sk-secret",
+        "ANTHROPIC_BASE_URL": endpoint.url,
+        "FISK_AI_FAULT": "model.before=kill",
+    }
+    died = agent.run("run", "go", environ=environ)
+    assert died.status == 1
+    session = died.err.split("--resume ", 1)[1].split()[0]
+    done = agent.rehearse("--resume", session, "--force")
+    assert done.status == 1
+    assert done.out == ""
+    assert "provider" in done.err.splitlines()[-1]
