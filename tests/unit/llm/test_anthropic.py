@@ -367,3 +367,21 @@ async def test_the_environment_of_the_process_changes_no_request(
         await model.call(REQUEST)
     assert endpoint.requests[0].headers["authorization"] == f"Bearer {KEY}"
     assert "x-api-key" not in endpoint.requests[0].headers
+
+
+async def test_a_custom_header_that_cannot_be_sent_is_not_given_away(
+    endpoint: FakeMessagesEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Token: hunter3\x01")
+    error = await failed(endpoint)
+    assert error.failure == "failed"
+    assert "hunter3" not in "".join(traceback.format_exception(error))
+
+
+async def test_a_proxy_that_cannot_be_used_is_a_failure_without_its_password(
+    endpoint: FakeMessagesEndpoint, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "gopher://user:hunter3@proxy")
+    error = await failed(endpoint)
+    assert "proxy" in str(error)
+    assert "hunter3" not in "".join(traceback.format_exception(error))

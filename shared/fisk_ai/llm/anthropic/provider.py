@@ -12,7 +12,7 @@ import logging
 import re
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import aclosing
+from contextlib import aclosing, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final, cast
 
@@ -93,8 +93,9 @@ class AnthropicProvider:
 
     async def close(self) -> None:
         """Close every connection; waits for a load that is still going on."""
-        transport = await self._loaded()
-        await transport.close()
+        with suppress(ProviderError):  # a client that was never made has none
+            transport = await self._loaded()
+            await transport.close()
 
     async def _loaded(self) -> Transport:
         # Shielded: one run that stops waiting must not cancel the load for all others.

@@ -30,14 +30,25 @@ class Transport:
     __slots__ = ("_address", "_client")
 
     def __init__(self, *, api_key: str, base_url: str, timeout_s: float) -> None:
+        """Make the client.
+
+        Raises:
+            ProviderError: what the environment says about proxies cannot be used.
+        """
         self._address = redact(base_url)
-        self._client = anthropic.AsyncAnthropic(
-            api_key=api_key,
-            base_url=base_url,
-            timeout=timeout_s,
-            # The spans of this project are the only ones: two would count every token twice.
-            open_telemetry=False,
-        )
+        try:
+            self._client = anthropic.AsyncAnthropic(
+                api_key=api_key,
+                base_url=base_url,
+                timeout=timeout_s,
+                # Made here: the client that the SDK makes complains when its making fails.
+                http_client=anthropic.DefaultAsyncHttpxClient(timeout=timeout_s),
+                # The spans of this project are the only ones: two would count every token twice.
+                open_telemetry=False,
+            )
+        except (anthropic.AnthropicError, ValueError, ImportError, OSError):
+            text = "the model client cannot be made; check the proxy and certificate variables"
+            raise ProviderError(text) from None  # proxy addresses may hold a password
 
     async def post(self, body: bytes) -> bytes:
         """Send a request and return the whole reply.
@@ -85,8 +96,15 @@ def _translated(address: str) -> Generator[None]:
         text = f"the model API at {address} did not answer in time"
         raise ProviderError(text, failure="timeout") from exc
     except anthropic.APIConnectionError as exc:
-        cause = for_terminal(str(exc.__cause__ or exc), _CAUSE_LIMIT)
-        raise ProviderError(f"the model API at {address} cannot be reached: {cause}") from exc
+        # Without its cause, too: a header that cannot be sent is quoted there.
+        text = f"the model API at {address} cannot be reached: {_reason(exc.__cause__)}"
+        raise ProviderError(text) from None
     except (anthropic.AnthropicError, httpx2.HTTPError) as exc:
         cause = for_terminal(str(exc), _CAUSE_LIMIT)
         raise ProviderError(f"the model API at {address} broke off its reply: {cause}") from exc
+
+
+def _reason(cause: BaseException | None) -> str:
+    if isinstance(cause, httpx2.NetworkError | httpx2.RemoteProtocolError):
+        return for_terminal(str(cause), _CAUSE_LIMIT)
+    return type(cause).__name__
