@@ -41,6 +41,7 @@ async def run(arguments: Arguments, environ: Mapping[str, str], ready: ReadyLine
         )
         worker = _Worker(config, arguments, built, channel, service)
         await channel.start()
+        worker.listen_for_ends()
         ready.serving(config.identity)
         worker.announce(time.monotonic() - started)
         return await worker.serve()
@@ -73,18 +74,21 @@ class _Worker:
             )
         )
         self._server = Server([channel], [], runner)
+        self._stopping = Stopping(self._server)
+
+    def listen_for_ends(self) -> None:
+        """Heed signals and the owner from now on: whoever reads the ready line may send one."""
+        self._stopping.install(self._arguments.owner_fd)
 
     async def serve(self) -> int:
         """Serve until the channel is done; 0, or 1 after a fault."""
-        stopping = Stopping(self._server)
-        stopping.install(self._arguments.owner_fd)
         try:
             await self._server.serve()
         except Exception as exc:  # noqa: BLE001 - whatever ended the server ends the process
             _log.error("serving ended by a fault", error=str(exc))
             return 1
         finally:
-            await stopping.close()
+            await self._stopping.close()
             await self._service.stop()
         _log.info("drained")
         return 0

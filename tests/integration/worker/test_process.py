@@ -137,7 +137,7 @@ async def test_json_logs_are_one_object_a_line_without_secrets(
 
 
 REFUSALS: dict[str, tuple[Callable[[Workshop], dict[str, str]], str]] = {
-    "no configuration": (lambda shop: _without(shop, "agent.yaml"), "agent.yaml"),
+    "no configuration": (lambda shop: _without(shop, "agent.yaml"), "No such file"),
     "an unknown key": (lambda shop: _appended(shop, "colour: red\n"), "colour"),
     "a missing application": (
         lambda shop: _replaced(shop, "application_path: ", "application_path: /absent"),
