@@ -19,12 +19,12 @@ from fisk_ai.testing.caller import RecordingCaller
 pytestmark = pytest.mark.integration
 
 SHORT = ClientLimits(
-    first_message_s=0.2,
-    probe_s=0.05,
-    idle_s=0.3,
-    live_idle_s=0.15,
-    refusal_s=0.1,
-    lost_s=0.1,
+    first_message_s=3.0,
+    probe_s=0.1,
+    idle_s=0.6,
+    live_idle_s=0.4,
+    refusal_s=0.3,
+    lost_s=0.3,
     control_s=1.0,
 )
 TEXT = m.TextBlockEvent(text="hello")
@@ -128,7 +128,7 @@ async def test_a_worker_that_never_speaks_may_have_taken_the_request(agent: Agen
         await asyncio.sleep(0)
 
     with pytest.raises(AgentUnavailableError, match="may have taken"):
-        await agent.run(silent)
+        await agent.run(silent, limits=replace(SHORT, first_message_s=0.05))
 
 
 async def test_a_refusal_before_the_ack_carries_its_status(agent: Agent) -> None:
@@ -214,7 +214,7 @@ async def test_without_events_the_limit_bounds_the_whole_task(agent: Agent) -> N
     async def chatter(worker: Worker) -> None:
         await worker.alive()
         await worker.ack()
-        for _ in range(40):
+        for _ in range(100):
             await asyncio.sleep(0.02)
             await worker.event()
 
@@ -227,7 +227,7 @@ async def test_what_is_not_ours_is_dropped_and_keeps_nothing_alive(agent: Agent)
         await worker.alive()
         await worker.ack()
         other = structs.replace(m.Result(**worker.header(), stop_reason="end_turn"), request="R9")
-        for _ in range(40):
+        for _ in range(100):
             await asyncio.sleep(0.02)
             await worker.inbound.respond(b"junk")
             await worker.say(other, {m.FINAL_HEADER: "true"})
@@ -318,7 +318,7 @@ async def test_an_open_question_keeps_the_idle_limit_away(agent: Agent) -> None:
         await worker.ask()
 
     async def think(question: m.AnyQuestion) -> Given:
-        await asyncio.sleep(SHORT.idle_s * 2)
+        await asyncio.sleep(SHORT.idle_s * 1.5)
         decided.set()
         return "once"
 

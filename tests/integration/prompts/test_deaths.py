@@ -1,0 +1,99 @@
+"""A worker killed around its ack or its terminal: its caller knows, and the journal decides."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from fisk_ai.a2a import messages as m
+from fisk_ai.a2a.client import AgentClient, ClientLimits, IncompleteTaskError
+from fisk_ai.bus.broker import Broker
+from fisk_ai.bus.connection import Connection
+from fisk_ai.errors import AgentUnavailableError
+from fisk_ai.testing.application import FakeApplication, FakeCommand
+from fisk_ai.testing.caller import RecordingCaller
+
+pytestmark = [pytest.mark.integration, pytest.mark.fault]
+
+LIMITS = ClientLimits(first_message_s=1.0, probe_s=0.1, lost_s=0.3)
+CONFIG = """\
+identity: billing
+system_prompt: Watch.
+application_path: {application}
+llm: {{model: m, provider: scripted, options: {{script: script.yaml}}}}
+"""
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> Path:
+    found = tmp_path / "agent"
+    application = FakeApplication(found, [FakeCommand(path="report", output="fine")])
+    (found / "agent.yaml").write_text(CONFIG.format(application=application.path))
+    (found / "script.yaml").write_text('turns: [{say: "All is well."}]\n')
+    return found
+
+
+@asynccontextmanager
+async def worker(
+    broker: Broker, directory: Path, environ: Mapping[str, str] | None = None
+) -> AsyncGenerator[asyncio.subprocess.Process]:
+    """Run a worker process that is ready, for the length of the block."""
+    read, write = os.pipe()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable,
+        *("-P", "-m", "agent_worker", "--hosted", "--ready-fd", str(write)),
+        *("--config", str(directory / "agent.yaml"), "--state-dir", str(directory / "state")),
+        stdin=asyncio.subprocess.DEVNULL,
+        stderr=asyncio.subprocess.DEVNULL,
+        pass_fds=(write,),
+        env={**os.environ, "FISK_AI_NATS_URL": broker.url_with_credentials, **(environ or {})},
+    )
+    os.close(write)
+    try:
+        with os.fdopen(read, "rb") as ready:
+            assert b'"ready": true' in await asyncio.wait_for(asyncio.to_thread(ready.read), 15)
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
+
+
+def header() -> m.HeaderFields:
+    return m.request_header(m.Sender(name="terminal"), "billing")
+
+
+async def test_a_worker_killed_before_its_terminal_leaves_a_journal_with_the_answer(
+    broker: Broker, caller: Connection, directory: Path
+) -> None:
+    client, told = AgentClient(caller, "billing", "terminal", limits=LIMITS), RecordingCaller()
+    fault = {"FISK_AI_FAULT": "task.terminal.before=kill"}
+    async with worker(broker, directory, fault) as process:
+        with pytest.raises(IncompleteTaskError) as broken:
+            await client.run(m.RequestPrompt(**header(), prompt="Well?"), told)
+        assert await process.wait() == -9
+    assert broken.value.token == told.token
+    async with worker(broker, directory):
+        reader = RecordingCaller()
+        read = m.RequestRead(**header(), conversation_token=told.token, replay=9)
+        await client.run(read, reader)
+        answer = m.TextBlockEvent(text="All is well.", final=True)
+        assert answer in reader.blocks
+
+
+async def test_a_worker_killed_right_after_its_ack_has_run_nothing(
+    broker: Broker, caller: Connection, directory: Path
+) -> None:
+    client = AgentClient(caller, "billing", "terminal", limits=LIMITS)
+    fault = {"FISK_AI_FAULT": "task.acked=kill"}
+    async with worker(broker, directory, fault) as process:
+        with pytest.raises((IncompleteTaskError, AgentUnavailableError)):
+            await client.run(m.RequestPrompt(**header(), prompt="Well?"), RecordingCaller())
+        assert await process.wait() == -9
+    assert not list((directory / "state").rglob("t-*.json"))
