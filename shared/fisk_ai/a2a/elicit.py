@@ -7,10 +7,8 @@ since its answer can complete the call later. Rules: ``docs/reference/a2a.md``.
 
 from __future__ import annotations
 
-import asyncio
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from fisk_ai.a2a.header import ChoiceWord
@@ -27,10 +25,10 @@ from fisk_ai.a2a.messages import (
     ElicitRequestConfirm,
     ElicitRequestInput,
     ElicitRequestSelect,
-    ElicitWaiting,
     HeaderFields,
     reply_header,
 )
+from fisk_ai.a2a.pending import Pending, Windows
 from fisk_ai.a2a.reply_set import ReplySet
 from fisk_ai.errors import DeferredError, FiskError, PromptAbortedError
 from fisk_ai.text.ids import ksuid
@@ -87,64 +85,6 @@ class HeldDecision(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Windows:
-    """How long questions stay open, in seconds.
-
-    ``window_s`` is what one silence may last and every ``waiting`` restarts it; ``elicit_max_s``
-    bounds a question in all, since a waiting run holds its slot.
-    """
-
-    window_s: float
-    elicit_max_s: float
-
-
-class _Pending:
-    """One open question."""
-
-    def __init__(self, windows: Windows) -> None:
-        self._loop = asyncio.get_running_loop()
-        self._windows = windows
-        self._wake = asyncio.Event()
-        self._waited = False
-        self._over = False
-        self._reply: AnyAnswer | None = None
-
-    def take(self, reply: AnyElicitReply) -> bool:
-        """Take a reply; ``False`` once one was taken."""
-        if self._reply is not None or self._over:
-            return False
-        if isinstance(reply, ElicitWaiting):
-            self._waited = True
-        else:
-            self._reply = reply
-        self._wake.set()
-        return True
-
-    def give_up(self) -> None:
-        """Stop waiting."""
-        self._over = True
-        self._wake.set()
-
-    async def wait(self, draining: Callable[[], bool]) -> AnyAnswer | None:
-        """Return the answer, or ``None`` when the windows ran out or the question was given up."""
-        started = self._loop.time()
-        last = started + self._windows.elicit_max_s
-        until = min(started + self._windows.window_s, last)
-        while self._reply is None and not self._over:
-            try:
-                async with asyncio.timeout_at(until):
-                    await self._wake.wait()
-            except TimeoutError:
-                break
-            self._wake.clear()
-            if self._waited and not draining():
-                until = min(self._loop.time() + self._windows.window_s, last)
-            self._waited = False
-        self._over = True
-        return self._reply
-
-
 class CallerPrompter:
     """Asks whoever sent the task."""
 
@@ -160,7 +100,7 @@ class CallerPrompter:
         self._reply_set = reply_set
         self._windows = Windows(window_s=window_s, elicit_max_s=elicit_max_s)
         self._draining = draining
-        self._pending: dict[str, _Pending] = {}
+        self._pending: dict[str, Pending] = {}
         self._held: HeldDecision | None = None
         self._given_up = False
 
@@ -284,7 +224,7 @@ class CallerPrompter:
         if self._given_up:
             return None
         # Registered before it is sent: an answer can be faster than the return of the sending.
-        pending = self._pending[question.question_id] = _Pending(self._windows)
+        pending = self._pending[question.question_id] = Pending(self._windows)
         try:
             await self._reply_set.question(question)
             return await pending.wait(self._draining)
