@@ -30,9 +30,10 @@ def refusal(folder: Path, text: str) -> str:
     with pytest.raises(ConfigError) as refused:
         read(folder, text)
     assert refused.value.key == "llm.options.script"
+    start = f"script {folder / 'script.yaml'}:"
     words = str(refused.value)
-    assert words.startswith(f"script {folder / 'script.yaml'}: ")
-    return words.removeprefix(f"script {folder / 'script.yaml'}: ")
+    assert words.startswith(start)
+    return words.removeprefix(start).lstrip()
 
 
 def test_a_turn_is_thought_then_said_then_called_in_that_order(tmp_path: Path) -> None:
@@ -64,6 +65,14 @@ turns:
 def test_a_turn_without_calls_ends_the_exchange(tmp_path: Path) -> None:
     (turn,) = read(tmp_path, "turns: [{say: Moo}]").turns
     assert (turn.stop_reason, turn.delay_s, turn.failure) == ("end_turn", 0, None)
+
+
+def test_plain_words_and_dates_in_an_input_stay_text(tmp_path: Path) -> None:
+    text = "turns: [{call: [{tool: a, input: {answer: no, day: 2024-01-01, n: 1.5}}]}]"
+    (turn,) = read(tmp_path, text).turns
+    assert turn.content == (
+        ToolUseBlock("scripted_1_1", "a", b'{"answer":"no","day":"2024-01-01","n":1.5}'),
+    )
 
 
 def test_an_empty_list_of_turns_is_a_script(tmp_path: Path) -> None:
@@ -98,18 +107,14 @@ def test_an_empty_list_of_turns_is_a_script(tmp_path: Path) -> None:
         ("turns:\n  - {say: a, when: '(?=a)'}\n", "turn 1 (line 2): when is no regular expression"),
         ("turns:\n  - {say: a, delay: soon}\n", "turn 1 (line 2): "),
         ("turns:\n  - call: [{tool: a, input: {x: .nan}}]\n", "turn 1 (line 2): input of call 1: "),
-        (
-            "turns:\n  - call: [{tool: a, input: {x: 2024-01-01}}]\n",
-            "turn 1 (line 2): input of call",
-        ),
-        ("turns:\n  - say: a\n  say: b\n", "line 3: "),
-        ("turns:\n  - say: a\n    say: b\n", "line 3: say is written twice"),
-        ("turns:\n  - &a {say: x}\n  - *a\n", "line 2: anchors are not supported"),
-        ("turns:\n  - !!python/object:os.system {}\n", "line 2: "),
-        ("- say: a\n", "Expected `object`, got `array`"),
+        ("turns:\n  - say: a\n  say: b\n", "3:3: "),
+        ("turns:\n  - say: a\n    say: b\n", '3:5: key "turns[0].say" is written twice'),
+        ("turns:\n  - !!python/object:os.system {}\n", "2:5: custom tags"),
+        ("- say: a\n", "1:1: the file must be a mapping"),
         ("", "is empty"),
+        ("# nothing yet\n", "is empty"),
         ("{}", "Object missing required field `turns`"),
-        ("turns: " + "[" * 5000, "is no YAML"),
+        ("turns: " + "[" * 5000, "1:1007: exceeded maximum nesting depth"),
     ],
 )
 def test_a_script_that_cannot_be_meant_is_refused_with_its_place(

@@ -1,26 +1,31 @@
-"""Reading a script's YAML strictly: bounded, every key once, nothing shared by anchors."""
+"""Reading a script's YAML: by the rules of ``agent.yaml``, in the words of a script."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final, cast
+from typing import Final
 
-import yaml
-
+from fisk_ai.config import document
 from fisk_ai.errors import ConfigError
 
-SCRIPT_LIMIT_BYTES: Final = 4 * 1024 * 1024
+SCRIPT_LIMIT_BYTES: Final = document.BYTES_LIMIT
 """A script is written by hand; more than this is another file given by mistake."""
+
+_FOREIGN_WORDS: Final = "parsing config: "
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """Plain data, and the line each turn starts on."""
+    """Plain data, and the place of each turn for whoever has to mend it."""
 
-    data: object
-    turn_lines: tuple[int, ...]
+    data: dict[str, object]
+    source: document.Document
+
+    def place(self, index: int) -> str:
+        """Return how a turn is called in an error."""
+        line, _ = self.source.position(("turns", index))
+        return f"turn {index + 1} (line {line})"
 
 
 def refused(path: Path, reason: str) -> ConfigError:
@@ -34,24 +39,15 @@ def read(path: Path) -> Document:
     Raises:
         ConfigError: it cannot be read or is no such YAML; the text names the file and the line.
     """
-    loader = yaml.SafeLoader(_text(path))
+    text = _text(path)
+    if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
+        raise refused(path, "is empty; it needs a list of turns")
     try:
-        root = loader.get_single_node()
-        if root is None:
-            raise refused(path, "is empty; it needs a list of turns")
-        _check(path, root)
-        construct = cast(
-            "Callable[[yaml.Node], object]",
-            loader.construct_document,  # pyright: ignore[reportUnknownMemberType] - loosely typed stub
-        )
-        return Document(construct(root), _turn_lines(root))
-    except yaml.MarkedYAMLError as exc:
-        line = exc.problem_mark.line + 1 if exc.problem_mark else 1
-        raise refused(path, f"line {line}: {exc.problem or 'is no YAML'}") from exc
-    except (yaml.YAMLError, RecursionError, ValueError) as exc:
-        raise refused(path, f"is no YAML: {exc}") from exc
-    finally:
-        loader.dispose()
+        source = document.read(text, path)
+    except ConfigError as exc:
+        words = str(exc).removeprefix(_FOREIGN_WORDS)
+        raise ConfigError(f"script {words}", key="llm.options.script") from exc
+    return Document(source.data, source)
 
 
 def _text(path: Path) -> str:
@@ -66,50 +62,3 @@ def _text(path: Path) -> str:
         return raw.decode("utf-8")
     except UnicodeDecodeError as exc:
         raise refused(path, f"is not UTF-8 at byte {exc.start}") from exc
-
-
-def _check(path: Path, root: yaml.Node) -> None:
-    """Refuse what would play differently from how it reads."""
-    met: set[int] = set()
-    waiting = [root]
-    while waiting:
-        node = waiting.pop()
-        if id(node) in met:
-            raise refused(path, f"line {_line(node)}: anchors are not supported")
-        met.add(id(node))
-        if isinstance(node, yaml.MappingNode):
-            _check_keys(path, node)
-        waiting.extend(_children(node))
-
-
-def _check_keys(path: Path, node: yaml.MappingNode) -> None:
-    met: set[str] = set()
-    for key, _ in _pairs(node):
-        name = str(key.value)
-        if name in met:
-            raise refused(path, f"line {_line(key)}: {name} is written twice")
-        met.add(name)
-
-
-def _children(node: yaml.Node) -> Iterator[yaml.Node]:
-    if isinstance(node, yaml.SequenceNode):
-        yield from cast("list[yaml.Node]", node.value)
-    elif isinstance(node, yaml.MappingNode):
-        yield from (value for _, value in _pairs(node))
-
-
-def _pairs(node: yaml.MappingNode) -> list[tuple[yaml.Node, yaml.Node]]:
-    return cast("list[tuple[yaml.Node, yaml.Node]]", node.value)
-
-
-def _line(node: yaml.Node) -> int:
-    return node.start_mark.line + 1
-
-
-def _turn_lines(root: yaml.Node) -> tuple[int, ...]:
-    if not isinstance(root, yaml.MappingNode):
-        return ()
-    for key, value in _pairs(root):
-        if key.value == "turns":
-            return tuple(_line(turn) for turn in _children(value))
-    return ()

@@ -96,25 +96,22 @@ def load(path: Path) -> Script:
     try:
         parsed = msgspec.convert(source.data, _File)
     except msgspec.ValidationError as exc:
-        raise document.refused(path, _in_words(str(exc), source.turn_lines)) from exc
+        raise document.refused(path, _in_words(str(exc), source)) from exc
     turns: list[Turn] = []
     for number, written in enumerate(parsed.turns, start=1):
         try:
             turns.append(_turn(number, written))
         except (ValueError, ConfigError) as exc:
-            place = f"turn {number} (line {source.turn_lines[number - 1]})"
-            raise document.refused(path, f"{place}: {exc}") from exc
+            raise document.refused(path, f"{source.place(number - 1)}: {exc}") from exc
     return Script(path, tuple(turns))
 
 
-def _in_words(reason: str, turn_lines: tuple[int, ...]) -> str:
+def _in_words(reason: str, source: document.Document) -> str:
     match = _TURN_PATH.search(reason)
     if match is None:
         return reason
-    index = int(match[1])
-    place = f"turn {index + 1} (line {turn_lines[index]})"
     inside = f" at {match[2]}" if match[2] else ""
-    return f"{place}: {reason[: match.start()]}{inside}"
+    return f"{source.place(int(match[1]))}: {reason[: match.start()]}{inside}"
 
 
 def _turn(number: int, written: _Turn) -> Turn:
