@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from agent_worker import arguments as command_line
 from agent_worker.ready import ReadyLine
@@ -33,7 +33,7 @@ def main(argv: Sequence[str]) -> int:
         raise
 
 
-def _loop_factory():  # noqa: ANN202 - see the return
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     try:
         import uvloop  # noqa: PLC0415 - absent where it is not built
 

@@ -15,6 +15,7 @@ from agent_worker.settings import Settings
 from agent_worker.stopping import Stopping
 from fisk_ai.bus.service import Service as MicroService
 from fisk_ai.config import Config
+from fisk_ai.errors import FiskError
 from fisk_ai.serving.log import get_logger
 from fisk_ai.serving.runner import Resources, build_runner
 from fisk_ai.serving.server import Server
@@ -85,7 +86,8 @@ class _Worker:
         try:
             await self._server.serve()
         except Exception as exc:  # noqa: BLE001 - whatever ended the server ends the process
-            _log.error("serving ended by a fault", error=str(exc))
+            bug = not isinstance(exc, FiskError)
+            _log.error("serving ended by a fault", error=str(exc), exc_info=bug)
             return 1
         finally:
             await self._stopping.close()

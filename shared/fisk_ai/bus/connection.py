@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 
 from fisk_ai.bus.guard import DEFAULT_BOUND, Guard, ReplyRule, Watch, close_all
 from fisk_ai.bus.health import Health
@@ -224,7 +224,12 @@ async def connect(options: ConnectOptions) -> Connection:
     health = Health(own_prefixes=bool(accepted))
     client = Client()
     connection = Connection(client, health, accepted)
-    attempt = asyncio.create_task(_open(client, servers, options, connection))
+
+    async def closed() -> None:
+        connection.end_inboxes()
+        await health.on_closed()
+
+    attempt = asyncio.create_task(_open(client, servers, options, health, closed))
     refused = asyncio.create_task(health.refused())
     try:
         await asyncio.wait(
@@ -253,14 +258,12 @@ async def connect(options: ConnectOptions) -> Connection:
 
 
 async def _open(
-    client: Client, servers: list[str], options: ConnectOptions, connection: Connection
+    client: Client,
+    servers: list[str],
+    options: ConnectOptions,
+    health: Health,
+    closed: Callable[[], Awaitable[None]],
 ) -> None:
-    health = connection._health  # noqa: SLF001  # pyright: ignore[reportPrivateUsage] - same module
-
-    async def closed() -> None:
-        connection.end_inboxes()
-        await health.on_closed()
-
     await client.connect(
         servers,
         name=f"fisk-ai {options.name}",
