@@ -268,19 +268,23 @@ def test_a_prefix_matches_whole_tokens_of_a_literal_subject_only(prefix: str, re
 
 def test_nothing_subscribes_beside_the_guard_and_the_inbox() -> None:
     """Requests have one way in: scan the source for any other."""
-    package = Path(fisk_ai.bus.__file__).parent
-    callers: dict[str, set[str]] = {}
-    for file in sorted((package.parent.parent).rglob("*.py")):
-        for node in ast.walk(ast.parse(file.read_text())):
-            if isinstance(node, ast.Call):
-                name = _called(node)
-                if name in ("subscribe", "pull_subscribe", "add_service", "listen"):
-                    callers.setdefault(name, set()).add(file.name)
+    bus = Path(fisk_ai.bus.__file__).parent
+    root = bus.parents[2]
+    product = [file for part in ("shared", "services") for file in (root / part).rglob("*.py")]
 
-    assert callers["subscribe"] == {"library.py", "guard.py", "connection.py"}
-    assert callers["listen"] == {"service.py", "connection.py"}
-    assert "add_service" not in callers
-    assert "pull_subscribe" not in callers
+    assert _callers("subscribe", product) == {"library.py", "guard.py", "connection.py"}
+    assert _callers("pull_subscribe", product) == set()
+    assert _callers("add_service", product) == set()
+    assert _callers("listen", list(bus.rglob("*.py"))) == {"service.py", "connection.py"}
+
+
+def _callers(name: str, files: list[Path]) -> set[str]:
+    return {
+        file.name
+        for file in files
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and _called(node) == name
+    }
 
 
 def _called(node: ast.Call) -> str:
