@@ -101,7 +101,7 @@ def test_a_start_that_cannot_succeed_is_refused_in_one_exact_sentence(
 
 
 NAMED = (
-    Refusal("an unknown key", "temprature", prepare=_append("temprature: 1\n")),
+    Refusal("an unknown key", "flavour", prepare=_append("flavour: 1\n")),
     Refusal("a wrong type", "identity", prepare=_append("identity: [cow]\n")),
     Refusal(
         "no application", "application_path", prepare=lambda agent: agent.application.path.unlink()

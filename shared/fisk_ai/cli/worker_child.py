@@ -69,8 +69,8 @@ class WorkerChild:
             os.close(self.owner_fd)
             self.owner_fd = -1
         self._signal(signal.SIGTERM)
-        if at_once:
-            self._signal(signal.SIGTERM)
+        if at_once:  # the second stage; a signal that is pending already would be lost, this is not
+            self._signal(signal.SIGINT)
         try:
             async with asyncio.timeout(DRAIN_TIMEOUT_S):
                 await self.process.wait()
