@@ -29,7 +29,7 @@ def main(argv: Sequence[str]) -> int:
         ready.refused(str(exc))
         return 1
     except Exception as exc:
-        ready.refused(f"the agent worker failed to start: {type(exc).__name__}, a bug; see its log")
+        ready.refused(f"the agent worker failed: {type(exc).__name__}, a bug; see its log")
         raise
 
 

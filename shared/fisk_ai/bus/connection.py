@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from fisk_ai.bus.guard import DEFAULT_BOUND, Guard, ReplyRule, Watch, close_all
 from fisk_ai.bus.health import Health
 from fisk_ai.bus.inbox import Inbox, received
-from fisk_ai.bus.library import Client, errors, subscribe
+from fisk_ai.bus.library import LOST, Client, errors, subscribe
 from fisk_ai.bus.messages import Handler, Inbound, Received, wire_bytes
 from fisk_ai.bus.options import ConnectOptions, check_inbox, checked_prefixes
 from fisk_ai.bus.service import Service
@@ -109,7 +109,7 @@ class Connection:
             raise NoRespondersError(f'nobody listens on "{subject}"') from exc
         except errors.TimeoutError as exc:
             raise BusTimeoutError(f'no reply on "{subject}" within {timeout_s:g} s') from exc
-        except errors.Error as exc:
+        except LOST as exc:
             raise BusError(f'could not send to "{subject}": {exc}') from exc
         return received(reply)
 
@@ -125,7 +125,7 @@ class Connection:
             inbox.attach(subscription, self._inboxes.discard)
             self._inboxes.add(inbox)
             await self._client.flush()
-        except errors.Error as exc:
+        except LOST as exc:
             raise BusError(f"could not open an inbox: {exc}") from exc
         return inbox
 
@@ -163,7 +163,7 @@ class Connection:
                 await self._client.flush()
         except TimeoutError as exc:
             raise BusTimeoutError(f"the broker did not answer within {timeout_s:g} s") from exc
-        except errors.Error as exc:
+        except LOST as exc:
             raise BusError(f"could not flush: {exc}") from exc
 
     async def fault(self) -> Exception:
@@ -178,7 +178,7 @@ class Connection:
         try:
             async with asyncio.timeout(DRAIN_TIMEOUT_S):
                 await self._client.drain()
-        except (errors.Error, TimeoutError):
+        except (*LOST, TimeoutError):
             await _shut(self._client)
 
     def end_inboxes(self) -> None:
@@ -199,7 +199,7 @@ class Connection:
         copied = dict(headers) if headers else None
         try:
             await self._client.publish(subject, body, reply=reply, headers=copied)
-        except errors.Error as exc:
+        except LOST as exc:
             raise BusError(f'could not publish to "{subject}": {exc}') from exc
 
     def _check_size(self, subject: str, body: bytes, headers: Mapping[str, str] | None) -> None:
@@ -248,7 +248,7 @@ async def connect(options: ConnectOptions) -> Connection:
             "install it",
             key="FISK_AI_NATS_CREDS",
         ) from exc
-    except (errors.Error, OSError) as exc:
+    except LOST as exc:
         raise SetupError(_failure(options, health, str(exc)), key="url") from exc
     finally:
         refused.cancel()
@@ -300,6 +300,7 @@ async def _give_up(attempt: asyncio.Task[None], client: Client) -> None:
 
 async def _shut(client: Client) -> None:
     # A client that never had a socket fails to close it; there is nothing to close then.
-    with contextlib.suppress(errors.Error, AttributeError, OSError):
+    client.forget_unsent()
+    with contextlib.suppress(*LOST, AttributeError):
         await client.close()
     client.hang_up()

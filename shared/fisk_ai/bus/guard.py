@@ -17,7 +17,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from fisk_ai.bus.inbox import plain_headers
-from fisk_ai.bus.library import Client, Limits, Msg, Subscription, errors, subscribe
+from fisk_ai.bus.library import LOST, Client, Limits, Msg, Subscription, subscribe
 from fisk_ai.bus.messages import Handler, Inbound, Send
 from fisk_ai.bus.options import BUILT_IN_PREFIXES
 from fisk_ai.bus.pace import Pace
@@ -77,7 +77,7 @@ class Guard:
             watch.attach(subscription)
             self.watches.add(watch)
             await self.client.flush()
-        except errors.Error as exc:
+        except LOST as exc:
             await watch.close()
             raise BusError(f'could not listen on "{subject}": {exc}') from exc
         return watch
@@ -165,5 +165,5 @@ async def _leave(subscription: Subscription) -> None:
     try:
         async with asyncio.timeout(CLOSE_TIMEOUT_S):
             await subscription.drain()
-    except (errors.Error, TimeoutError):
+    except (*LOST, TimeoutError):
         return  # the connection is closed, closing or away; it takes the subscription along

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
-from fisk_ai.bus.library import Msg, Subscription, errors
+from fisk_ai.bus.library import LOST, Msg, Subscription
 from fisk_ai.bus.messages import NO_RESPONDERS, STATUS_HEADER, Received
 from fisk_ai.errors import BusError
 
@@ -80,5 +80,5 @@ class Inbox:
             return
         try:
             await subscription.unsubscribe()
-        except errors.Error:
+        except LOST:
             return  # the connection is closed or closing, and the subscription with it

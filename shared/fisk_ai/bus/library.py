@@ -28,7 +28,10 @@ finally:
     if _hide:
         del sys.modules[_HIDDEN]
 
-__all__ = ["Client", "Limits", "Msg", "Subscription", "errors", "subscribe"]
+LOST = (errors.Error, OSError, RuntimeError)
+"""What a call on a connection fails with; uvloop reports a socket closed meanwhile as the last."""
+
+__all__ = ["LOST", "Client", "Limits", "Msg", "Subscription", "errors", "subscribe"]
 
 
 class Client(NatsClient):
@@ -39,6 +42,12 @@ class Client(NatsClient):
     the oldest flush: on one that was cancelled or timed out it fails, its read loop ends, and the
     connection stays open and hears nothing.
     """
+
+    def forget_unsent(self) -> None:
+        """Drop what waits for a broker that is away; closing would write it to a closed socket."""
+        if not self.is_connected:
+            self._pending = []
+            self._pending_data_size = 0
 
     def hang_up(self) -> None:
         """Close the socket, also when a closing of the client was cancelled part way."""

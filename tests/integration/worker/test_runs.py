@@ -23,6 +23,7 @@ from fisk_ai.a2a.messages import (
     ToolCallBlockEvent,
     request_header,
 )
+from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection
 from fisk_ai.testing.application import FakeApplication
 
@@ -180,6 +181,20 @@ async def test_the_second_signal_cancels_a_run_and_says_so(under_way: UnderWay) 
 
     assert _code(await asyncio.wait_for(run, 10)) == "canceled"
     assert await worker.ended() == 0
+
+
+async def test_a_worker_whose_broker_is_gone_ends_in_order(
+    workshop: Workshop, broker: Broker, under_way: UnderWay
+) -> None:
+    worker, _ = under_way
+    broker.process.kill()
+    await broker.process.wait()
+
+    worker.process.send_signal(signal.SIGTERM)
+    workshop.gate.touch()
+
+    assert await worker.ended() == 0
+    assert b"Traceback" not in worker.stderr
 
 
 async def test_a_run_nobody_waits_for_ends_soon_after_its_owner(under_way: UnderWay) -> None:
