@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from agent_worker.settings import Settings, read
-from fisk_ai.errors import ConfigError, FiskError, SetupError
+from fisk_ai.errors import ConfigError, FiskError
 
 
 def test_nothing_set_is_all_defaults() -> None:
@@ -85,7 +85,7 @@ def test_a_key_file_without_a_key_is_refused_by_its_name(tmp_path: Path, content
     file = tmp_path / "key"
     file.write_bytes(content)
 
-    with pytest.raises(SetupError, match="ANTHROPIC_API_KEY_FILE"):
+    with pytest.raises(FiskError, match="ANTHROPIC_API_KEY_FILE"):
         read({"ANTHROPIC_API_KEY_FILE": str(file)})
 
 
