@@ -71,6 +71,7 @@ class _Worker:
                 provider=built.provider,
                 session_store=built.store,
                 app_tools=built.application.tools,
+                app_advisories=built.application.advisories,
                 verbose=arguments.verbose,
             )
         )
@@ -109,8 +110,6 @@ class _Worker:
             tools=len(self._built.application.tools),
             start_s=round(took_s, 3),
         )
-        for advisory in self._built.application.advisories:
-            _log.warning("advisory", kind=advisory.kind, name=advisory.name, error=advisory.error)
 
 
 def _configure_logs(arguments: Arguments, settings: Settings) -> None:

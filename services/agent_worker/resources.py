@@ -16,21 +16,19 @@ from agent_worker.arguments import Arguments
 from agent_worker.settings import HOSTED_START_TIMEOUT_S, Settings
 from fisk_ai.bus.connection import Connection, ConnectOptions, connect
 from fisk_ai.config import Config, Mode, load
-from fisk_ai.errors import ConfigError, FiskError, SetupError
+from fisk_ai.errors import FiskError, SetupError
 from fisk_ai.llm import builtin as _providers
 from fisk_ai.llm import provider as llm
-from fisk_ai.sessions import builtin as _backends
+from fisk_ai.sessions import choice
 from fisk_ai.sessions import store as sessions
 from fisk_ai.toolkit.fisk import LoadedApplication
 from fisk_ai.toolkit.fisk import load as load_application
 
-FILE_BACKEND = "file"
-
 CLOSE_TIMEOUT_S = 5.0
 """How long a provider may take to close its connections; the process ends all the same."""
 
-REGISTERED = (_providers, _backends)
-"""Imported so that what they bring is registered."""
+REGISTERED = _providers
+"""Imported so that the providers are registered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,34 +53,15 @@ def load_config(arguments: Arguments) -> Config:
 
     Raises:
         ConfigError: the file or a directory cannot be used.
-        NotBuiltError: it asks for something of a later release.
     """
     config = load(arguments.config, Mode.AGENT if arguments.hosted else Mode.SERVE)
     if arguments.script is not None:
         config = config.with_script(arguments.script)
     if arguments.hosted:
         config = config.hosted()
-    base = root_directory(arguments.root_dir, config.root_directory)
+    flag = str(arguments.root_dir) if arguments.root_dir is not None else None
+    base = choice.root_directory(flag, config.root_directory)
     return config.model_copy(update={"root_directory": str(base) if base is not None else ""})
-
-
-def root_directory(flag: Path | None, written: str) -> Path | None:
-    """Return the base of relative paths: ``--root-dir`` before the file's value, else ``None``.
-
-    Raises:
-        ConfigError: it does not exist, is no directory, or the file's value is relative.
-    """
-    source = "--root-dir" if flag is not None else "root_directory"
-    if flag is None and not written:
-        return None
-    path = flag.absolute() if flag is not None else Path(written)
-    if not path.is_absolute():
-        raise ConfigError(f'{source} must be an absolute path, got "{path}"', key=source)
-    if not path.exists():
-        raise ConfigError(f'{source} "{path}" does not exist; create it before the run', key=source)
-    if not path.is_dir():
-        raise ConfigError(f'{source} "{path}" is not a directory', key=source)
-    return path
 
 
 async def build(
@@ -138,19 +117,12 @@ def session_store(
         ConfigError, SetupError: it cannot be used.
     """
     declared = config.harness.sessions
-    options: Mapping[str, object] = declared.options
-    if state_dir is not None:
-        if declared.backend != FILE_BACKEND:
-            raise ConfigError(
-                "--state-dir applies only to the file session backend, but "
-                f'harness.sessions.backend is "{declared.backend}": remove --state-dir, or set '
-                'harness.sessions.backend to "file"',
-                key="--state-dir",
-            )
-        options = {"directory": str(state_dir.absolute())}
-    base = Path(config.root_directory) if config.root_directory else None
-    return sessions.new(
-        declared.backend, sessions.StoreConfig(options=options, store_dir=base, environ=environ)
+    return choice.open_store(
+        declared.backend,
+        declared.options,
+        state_dir=str(state_dir) if state_dir is not None else None,
+        base=Path(config.root_directory) if config.root_directory else None,
+        environ=environ,
     )
 
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Final, Literal
 
 from fisk_ai.config import parse_duration
-from fisk_ai.errors import ConfigError, NotBuiltError, SetupError
+from fisk_ai.errors import ConfigError, NotBuiltError
+from fisk_ai.llm.anthropic.base_url import BASE_URL
+from fisk_ai.llm.credentials import api_key
 
 LogFormat = Literal["text", "json"]
 _LEVELS = ("debug", "info", "warning", "error")
@@ -22,9 +23,6 @@ START_TIMEOUT_S: Final = 60.0
 
 HOSTED_START_TIMEOUT_S: Final = 5.0
 """The same where a person is."""
-
-KEY_LIMIT_BYTES: Final = 65_536
-"""A longer key file is not a key but a mistake."""
 
 _PREFIX: Final = "FISK_AI_"
 _KNOWN: Final = frozenset(
@@ -83,8 +81,8 @@ def read(environ: Mapping[str, str]) -> Settings:
         log_level=_log_level(environ.get("FISK_AI_LOG_LEVEL", "")),
         log_format=_log_format(environ.get("FISK_AI_LOG_FORMAT", "")),
         start_timeout_s=_start_timeout(environ.get("FISK_AI_START_TIMEOUT", "")),
-        api_key=_api_key(environ),
-        base_url=environ.get("ANTHROPIC_BASE_URL", "").strip(),
+        api_key=api_key(environ),
+        base_url=environ.get(BASE_URL, "").strip(),
         unknown=_unknown(environ),
     )
 
@@ -136,30 +134,3 @@ def _start_timeout(value: str) -> float:
             key="FISK_AI_START_TIMEOUT",
         )
     return seconds
-
-
-def _api_key(environ: Mapping[str, str]) -> str:
-    key = environ.get("ANTHROPIC_API_KEY", "").strip()
-    file = environ.get("ANTHROPIC_API_KEY_FILE", "").strip()
-    if key and file:
-        raise ConfigError(
-            "ANTHROPIC_API_KEY and ANTHROPIC_API_KEY_FILE are both set; unset one of them",
-            key="ANTHROPIC_API_KEY_FILE",
-        )
-    return _key_from(Path(file)) if file else key
-
-
-def _key_from(file: Path) -> str:
-    try:
-        with file.open("rb") as opened:
-            content = opened.read(KEY_LIMIT_BYTES + 1)
-        key = content.decode().rstrip()
-    except (OSError, UnicodeDecodeError) as exc:
-        raise SetupError(
-            f'ANTHROPIC_API_KEY_FILE "{file}" cannot be read: {exc}', key="ANTHROPIC_API_KEY_FILE"
-        ) from exc
-    if not key or len(content) > KEY_LIMIT_BYTES:
-        raise SetupError(
-            f'ANTHROPIC_API_KEY_FILE "{file}" holds no key', key="ANTHROPIC_API_KEY_FILE"
-        )
-    return key

@@ -54,8 +54,8 @@ REFUSALS = (
     ),
     Refusal(
         "no key",
-        "--api-key is required to run an agent in this process; set it, export "
-        "ANTHROPIC_API_KEY, or pass --nats-context to talk to an agent that already has one",
+        "--api-key is required to run an agent; set it, export ANTHROPIC_API_KEY, or rehearse "
+        "with --script FILE, which needs none",
         ("run", "go"),
     ),
     Refusal(

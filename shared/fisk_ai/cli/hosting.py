@@ -15,15 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fisk_ai.bus.broker import Broker
-from fisk_ai.cli import credentials
 from fisk_ai.cli.worker_child import WorkerChild, start_worker
 from fisk_ai.errors import BusError, SetupError
+from fisk_ai.llm.anthropic.base_url import BASE_URL
+from fisk_ai.llm.credentials import KEY, KEY_FILE
 
 if TYPE_CHECKING:
     from fisk_ai.bus.connection import Connection
 
 URL_VARIABLE = "FISK_AI_NATS_URL"
-_NOT_FOR_THE_WORKER = (credentials.KEY_FILE, "FISK_AI_NATS_CREDS", "FISK_AI_NATS_CONTEXT")
+_NOT_FOR_THE_WORKER = (KEY_FILE, "FISK_AI_NATS_CREDS", "FISK_AI_NATS_CONTEXT")
 """Variables this process has already resolved, or that name another broker."""
 
 
@@ -41,7 +42,7 @@ class HostPlan:
         """Return the worker's environment, with the broker's address and the model's key."""
         environ = {k: v for k, v in self.environ.items() if k not in _NOT_FOR_THE_WORKER}
         environ[URL_VARIABLE] = url
-        for name, value in ((credentials.KEY, self.api_key), (credentials.BASE_URL, self.base_url)):
+        for name, value in ((KEY, self.api_key), (BASE_URL, self.base_url)):
             if value:
                 environ[name] = value
             else:

@@ -15,13 +15,13 @@ from pathlib import Path
 from fisk_ai.cli.arguments import CommandParser
 from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.run_flags import DEFAULT_CONFIG
-from fisk_ai.cli.stores import FILE_BACKEND, root_directory
 from fisk_ai.config import Config, Mode, load
 from fisk_ai.llm import builtin as _builtin
 from fisk_ai.llm import provider as providers
 from fisk_ai.render import warnings
 from fisk_ai.render.markdown import styled, wants_style
 from fisk_ai.render.tables import Document, table
+from fisk_ai.sessions.choice import FILE_BACKEND, root_directory
 from fisk_ai.text.sanitise import for_display, for_terminal
 from fisk_ai.toolkit import fisk
 from fisk_ai.toolkit.contract import Confirmable, Tagged, Tool

@@ -15,19 +15,21 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from fisk_ai.cli import credentials, run_flags
+from fisk_ai.cli import run_flags
 from fisk_ai.cli.handles import Handle, find_handle
 from fisk_ai.cli.hosting import HostPlan, host
 from fisk_ai.cli.interrupts import Interrupts
 from fisk_ai.cli.run_flags import RunFlags
-from fisk_ai.cli.stores import configured_store, root_directory
+from fisk_ai.cli.stores import configured_store
 from fisk_ai.cli.wire_dump import FILE, Dump, open_dump
 from fisk_ai.config import Config, Mode, load
 from fisk_ai.errors import ConfigError, UsageError
 from fisk_ai.llm import builtin as _builtin
 from fisk_ai.llm import provider as providers
+from fisk_ai.llm.credentials import api_key
 from fisk_ai.render.keyboard import Keyboard
 from fisk_ai.render.questions import TerminalPrompter
+from fisk_ai.sessions.choice import root_directory
 from fisk_ai.sessions.store import Store
 
 PROVIDERS = _builtin
@@ -140,11 +142,11 @@ def _key(flags: RunFlags, config: Config, environ: Mapping[str, str]) -> str:
     providers.require_known(config.llm.provider)
     if not providers.declares_credentials(config.llm.provider):
         return ""
-    key = credentials.api_key(flags.api_key, flags.api_key_file, environ)
+    key = api_key(environ, key=flags.api_key, key_file=flags.api_key_file)
     if not key:
         raise UsageError(
-            "--api-key is required to run an agent in this process; set it, export "
-            "ANTHROPIC_API_KEY, or pass --nats-context to talk to an agent that already has one",
+            "--api-key is required to run an agent; set it, export ANTHROPIC_API_KEY, or rehearse "
+            "with --script FILE, which needs none",
             key="--api-key",
         )
     return key

@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fisk_ai.cli import credentials
 from fisk_ai.cli.arguments import CommandParser, exported
 from fisk_ai.errors import NotBuiltError, UsageError
+from fisk_ai.llm.anthropic.base_url import BASE_URL, check_base_url
+from fisk_ai.llm.credentials import KEY, KEY_FILE
 from fisk_ai.text.sanitise import clean_surrogates
 
 DEFAULT_CONFIG = "agent.yaml"
@@ -63,9 +64,12 @@ def parse(argv: Sequence[str], environ: Mapping[str, str]) -> RunFlags:
     typed = vars(_parser().parse_intermixed_args(flags))
     prompt = clean_surrogates(" ".join([*typed["q"], *literal]))
     _first_gate(typed, prompt)
-    address = credentials.base_url(typed["base_url"], environ)
+    address = check_base_url((typed["base_url"] or environ.get(BASE_URL, "")).strip())
     _refuse_later(typed)
-    credentials.refuse_both(typed["api_key"], typed["api_key_file"])
+    if typed["api_key"] is not None and typed["api_key_file"] is not None:
+        raise UsageError(
+            "--api-key-file cannot be used beside --api-key; pass one of them", key="--api-key-file"
+        )
     return RunFlags(
         prompt=prompt,
         config=typed["config"],
@@ -124,9 +128,9 @@ def _parser() -> CommandParser:
     parser = CommandParser("fisk-ai run", "Run the agent on one prompt; its words are joined.")
     parser.add_argument("q", nargs="*", help="the prompt")
     parser.value("--config", "FILE", f"the agent's configuration (default {DEFAULT_CONFIG})")
-    parser.value("--api-key", "KEY", f"the model's key ({credentials.KEY})")
-    parser.value("--api-key-file", "FILE", f"a file that holds it ({credentials.KEY_FILE})")
-    parser.value("--base-url", "URL", f"the model's address ({credentials.BASE_URL})")
+    parser.value("--api-key", "KEY", f"the model's key ({KEY})")
+    parser.value("--api-key-file", "FILE", f"a file that holds it ({KEY_FILE})")
+    parser.value("--base-url", "URL", f"the model's address ({BASE_URL})")
     parser.value("--script", "FILE", "rehearse: play this script in place of the model")
     parser.value("--resume", "ID", "continue a session, or a conversation by its token")
     parser.switch("--force", "with --resume: go on although the configuration changed")

@@ -14,7 +14,7 @@ from fisk_ai.serving.barrier import Runner
 from fisk_ai.serving.contract import Outcome, Work
 from fisk_ai.serving.narration import Narration
 from fisk_ai.sessions.store import Store
-from fisk_ai.toolkit.contract import Tool
+from fisk_ai.toolkit.contract import Advisory, Tool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,7 @@ class Resources:
     provider: Provider
     session_store: Store
     app_tools: Sequence[Tool] = ()
+    app_advisories: Sequence[Advisory] = ()
     custom_tools: Sequence[Tool] = ()
     tool_work_dir: Path | None = None
     verbose: bool = False
@@ -50,6 +51,7 @@ def options_of(work: Work, resources: Resources) -> RunOptions:
         provider=resources.provider,
         session_store=resources.session_store,
         app_tools=resources.app_tools,
+        app_advisories=resources.app_advisories,
         custom_tools=resources.custom_tools,
         prompt=work.prompt,
         context=work.context,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fisk_ai.cli.handles import Handle, find_handle
-from fisk_ai.cli.stores import open_store, root_directory
+from fisk_ai.cli.stores import open_store
 from fisk_ai.errors import ConfigError, CorruptError, RefusedError, UsageError
 from fisk_ai.sessions.file import FileStore
 from fisk_ai.testing import session_records as written
@@ -62,15 +62,3 @@ def test_a_state_directory_is_refused_beside_another_backend(tmp_path: Path) -> 
     config.write_text("harness: {sessions: {backend: cloud}}\n", encoding="utf-8")
     with pytest.raises(ConfigError):
         open_store(config_path=str(config), state_dir=str(tmp_path), root_dir=None, environ={})
-
-
-def test_a_root_directory_flag_is_relative_to_the_working_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "base").mkdir()
-    monkeypatch.chdir(tmp_path)
-    assert root_directory("base", "/elsewhere") == tmp_path / "base"
-    assert root_directory(None, str(tmp_path)) == tmp_path
-    assert root_directory(None, "") is None
-    with pytest.raises(ConfigError, match="root_directory must be an absolute path"):
-        root_directory(None, "base")

@@ -53,16 +53,16 @@ def test_exported_twins_set_what_was_not_typed() -> None:
             ["--base-url", "ftp://x", "hello"],
             ConfigError,
             (
-                "--base-url / ANTHROPIC_BASE_URL must be an http or https address with a host, "
-                'got "ftp://x"'
+                "invalid --base-url / ANTHROPIC_BASE_URL: 'ftp://x' must start with http:// or "
+                "https://; give an http or https address"
             ),
         ),
         (
             ["--base-url", "https://me:secret@host", "hello"],
             ConfigError,
             (
-                "--base-url / ANTHROPIC_BASE_URL must not carry a user name or password; "
-                "remove what is before the @"
+                "invalid --base-url / ANTHROPIC_BASE_URL: 'https://***@host' must not hold a user "
+                "name or password; give an http or https address"
             ),
         ),
         (

@@ -14,7 +14,8 @@ from urllib.parse import SplitResult, urlsplit
 from fisk_ai.errors import ConfigError
 
 DEFAULT_BASE_URL: Final = "https://api.anthropic.com"
-SETTING: Final = "--base-url / ANTHROPIC_BASE_URL"
+BASE_URL: Final = "ANTHROPIC_BASE_URL"
+SETTING: Final = f"--base-url / {BASE_URL}"
 
 _USER_INFO: Final = re.compile(r"(?<=//)[^/?#]*@|^[^/?#]*@")
 _FORBIDDEN: Final = re.compile(r"[\x00-\x20\x7f]")
@@ -77,5 +78,5 @@ def _split(value: str) -> SplitResult | None:
 def _refused(value: str, reason: str) -> ConfigError:
     return ConfigError(
         f"invalid {SETTING}: {redact(value)!r} {reason}; give an http or https address",
-        key="ANTHROPIC_BASE_URL",
+        key=BASE_URL,
     )

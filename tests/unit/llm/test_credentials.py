@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fisk_ai.cli.credentials import KEY_FILE_LIMIT_BYTES, api_key, base_url
 from fisk_ai.errors import ConfigError
+from fisk_ai.llm.credentials import KEY_FILE_LIMIT_BYTES, api_key
 
 
 @pytest.fixture
@@ -19,20 +19,20 @@ def key_file(tmp_path: Path) -> Path:
 
 def test_a_typed_flag_comes_before_what_is_exported(key_file: Path) -> None:
     environ = {"ANTHROPIC_API_KEY": "exported", "ANTHROPIC_API_KEY_FILE": str(key_file)}
-    assert api_key("typed", None, environ) == "typed"
-    assert api_key(None, str(key_file), environ) == "from-file"
+    assert api_key(environ, key="typed") == "typed"
+    assert api_key(environ, key_file=str(key_file)) == "from-file"
 
 
 def test_one_exported_source_is_used(key_file: Path) -> None:
-    assert api_key(None, None, {"ANTHROPIC_API_KEY": "exported"}) == "exported"
-    assert api_key(None, None, {"ANTHROPIC_API_KEY_FILE": str(key_file)}) == "from-file"
-    assert api_key(None, None, {}) == ""
+    assert api_key({"ANTHROPIC_API_KEY": "exported"}) == "exported"
+    assert api_key({"ANTHROPIC_API_KEY_FILE": str(key_file)}) == "from-file"
+    assert api_key({}) == ""
 
 
 def test_two_exported_sources_are_refused(key_file: Path) -> None:
     environ = {"ANTHROPIC_API_KEY": "exported", "ANTHROPIC_API_KEY_FILE": str(key_file)}
     with pytest.raises(ConfigError, match="both set; unset one of them"):
-        api_key(None, None, environ)
+        api_key(environ)
 
 
 @pytest.mark.parametrize(
@@ -49,23 +49,10 @@ def test_a_file_without_a_key_is_refused_by_name(
     path = tmp_path / "key"
     path.write_bytes(content)
     with pytest.raises(ConfigError) as refused:
-        api_key(None, str(path), {})
+        api_key({}, key_file=str(path))
     assert str(refused.value) == f'--api-key-file "{path}" {reason}'
 
 
 def test_a_missing_file_is_refused_by_the_name_of_its_source(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"^ANTHROPIC_API_KEY_FILE .* cannot be read"):
-        api_key(None, None, {"ANTHROPIC_API_KEY_FILE": str(tmp_path / "none")})
-
-
-@pytest.mark.parametrize("url", ["http://127.0.0.1:8080", "https://host/path", ""])
-def test_an_address_with_a_host_is_taken(url: str) -> None:
-    assert base_url(None, {"ANTHROPIC_BASE_URL": url}) == url
-
-
-@pytest.mark.parametrize(
-    "url", ["host", "https://", "file:///x", "https://h:99999", "https://[::1", "https://h:0"]
-)
-def test_anything_else_is_no_address(url: str) -> None:
-    with pytest.raises(ConfigError, match="must be an http or https address"):
-        base_url(url, {})
+        api_key({"ANTHROPIC_API_KEY_FILE": str(tmp_path / "none")})

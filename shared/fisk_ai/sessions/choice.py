@@ -1,0 +1,66 @@
+"""Which store a process uses: the one its configuration names, with the flags' directories.
+
+The terminal and the worker both choose here, so that they read and write one place. Takes plain
+values: who lists sessions without a configuration loads nothing of its code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from fisk_ai.errors import ConfigError
+from fisk_ai.sessions import builtin as _backends
+from fisk_ai.sessions import store
+from fisk_ai.sessions.store import Store, StoreConfig
+
+FILE_BACKEND = "file"
+REGISTERED = _backends
+"""Imported so that the backends are registered."""
+
+
+def root_directory(flag: str | None, written: str = "") -> Path | None:
+    """Return the base of relative paths: ``--root-dir`` before the file's value, else ``None``.
+
+    Raises:
+        ConfigError: it does not exist, is no directory, or the file's value is relative.
+    """
+    source = "--root-dir" if flag is not None else "root_directory"
+    value = flag if flag is not None else written
+    if not value:
+        return None
+    path = Path(value).absolute() if flag is not None else Path(value)
+    if not path.is_absolute():
+        raise ConfigError(f'{source} must be an absolute path, got "{value}"', key=source)
+    if not path.exists():
+        raise ConfigError(f'{source} "{path}" does not exist; create it before the run', key=source)
+    if not path.is_dir():
+        raise ConfigError(f'{source} "{path}" is not a directory', key=source)
+    return path
+
+
+def open_store(
+    backend: str,
+    options: Mapping[str, object],
+    *,
+    state_dir: str | None,
+    base: Path | None,
+    environ: Mapping[str, str],
+) -> Store:
+    """Open the store of ``backend``; ``state_dir`` takes the place of its own directory.
+
+    Raises:
+        ConfigError: an unknown backend or option, or a ``state_dir`` that it has no use for.
+        SetupError: the place cannot be used.
+    """
+    chosen = dict(options)
+    if state_dir:
+        if backend != FILE_BACKEND:
+            raise ConfigError(
+                "--state-dir applies only to the file session backend, but "
+                f'harness.sessions.backend is "{backend}": remove --state-dir, or set '
+                'harness.sessions.backend to "file"',
+                key="--state-dir",
+            )
+        chosen = {"directory": str(Path(state_dir).absolute())}
+    return store.new(backend, StoreConfig(options=chosen, store_dir=base, environ=environ))

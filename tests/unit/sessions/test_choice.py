@@ -1,0 +1,37 @@
+"""Which store a process uses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fisk_ai.errors import ConfigError
+from fisk_ai.sessions.choice import open_store, root_directory
+
+
+def test_a_root_directory_flag_is_relative_to_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "base").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert root_directory("base", "/elsewhere") == tmp_path / "base"
+    assert root_directory(None, str(tmp_path)) == tmp_path
+    assert root_directory(None, "") is None
+    with pytest.raises(ConfigError, match="root_directory must be an absolute path"):
+        root_directory(None, "base")
+
+
+async def test_a_state_directory_takes_the_place_of_the_configured_one(tmp_path: Path) -> None:
+    options = {"directory": str(tmp_path / "configured")}
+    typed = tmp_path / "typed"
+    open_store("file", options, state_dir=str(typed), base=None, environ={})
+    assert typed.is_dir()
+    assert not (tmp_path / "configured").exists()
+
+
+def test_a_state_directory_is_refused_beside_a_backend_without_files(tmp_path: Path) -> None:
+    with pytest.raises(
+        ConfigError, match=r"remove --state-dir, or set harness\.sessions\.backend to"
+    ):
+        open_store("jetstream", {}, state_dir=str(tmp_path), base=None, environ={})
