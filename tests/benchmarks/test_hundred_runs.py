@@ -120,7 +120,7 @@ async def test_a_hundred_runs_in_one_worker(
     note(
         f"{RUNS} runs at once in one agent worker over NATS, called from another process; each\n"
         "has 10 iterations, 5 of which start a program (a Python interpreter); agent.yaml\n"
-        + _indented(config.replace(str(application.path), "app/fake"))
+        + _indented(CONFIG.format(application="app/fake", runs=RUNS))
         + f"played with --script\n{_indented(SCRIPT)}"
     )
 
