@@ -7,7 +7,7 @@ from pathlib import Path
 from fisk_ai.config import document, schema
 from fisk_ai.config.model import Config
 from fisk_ai.config.prepare import prepare
-from fisk_ai.config.scalar import quote
+from fisk_ai.config.scalar import quote_whole
 from fisk_ai.config.standing import refuse_unbuilt
 from fisk_ai.config.validate import Mode, validate
 from fisk_ai.errors import ConfigError
@@ -24,7 +24,7 @@ def load(path: Path, mode: Mode) -> Config:
             raw = file.read(document.BYTES_LIMIT + 1)
     except (OSError, ValueError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
-        raise ConfigError(f"reading config {quote(str(path))}: {reason}") from exc
+        raise ConfigError(f"reading config {quote_whole(str(path))}: {reason}") from exc
     return loads(document.decode(raw, path), mode, source=path)
 
 

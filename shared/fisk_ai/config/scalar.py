@@ -44,6 +44,10 @@ def _float_text(value: float) -> str:
 
 def quote(text: str) -> str:
     """Return ``text`` in double quotes, bounded, with everything unprintable escaped."""
-    shown = text if len(text) <= QUOTE_LIMIT else f"{text[:QUOTE_LIMIT]}..."
-    quoted = json.dumps(shown, ensure_ascii=False)
+    return quote_whole(text if len(text) <= QUOTE_LIMIT else f"{text[:QUOTE_LIMIT]}...")
+
+
+def quote_whole(text: str) -> str:
+    """Return ``text`` as :func:`quote` does, but uncut: half a path names no file."""
+    quoted = json.dumps(text, ensure_ascii=False)
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in quoted)

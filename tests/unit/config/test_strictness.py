@@ -224,7 +224,7 @@ def test_options_are_handed_on_as_they_are_written(read: Read) -> None:
 
 
 def test_a_missing_file_stays_recognisable(tmp_path: Path) -> None:
-    path = tmp_path / "agent.yaml"
+    path = tmp_path / ("long-" * 20) / "agent.yaml"
     with pytest.raises(ConfigError) as caught:
         load(path, Mode.LENIENT)
     assert str(caught.value) == f'reading config "{path}": No such file or directory'
