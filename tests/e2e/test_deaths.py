@@ -62,6 +62,19 @@ def test_a_worker_killed_while_a_command_runs_is_noticed_by_its_process(agent: A
     assert f"resume with: fisk-ai run --resume {session_of(done.err)}" in done.err
 
 
+def test_a_broker_that_is_killed_ends_the_run_and_a_resume_finishes(agent: Agent) -> None:
+    running = _waiting(agent, "{say: done}")
+    os.kill(running.child("nats-server"), signal.SIGKILL)
+    running.wait_said("the agent stopped answering")
+    agent.gate_file.touch()
+    lost = running.end()
+    assert lost.status == 1
+    assert lost.err.splitlines()[-1] == "fisk-ai: error: the broker ended in the middle of the run"
+    _, out, _ = _resume(agent, lost.err)  # the worker may have finished before it was told to park
+    assert out == "done\n"
+    assert agent.application.count("wait") == 1
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_interrupt_parks_the_run_and_a_resume_finishes(
     agent: Agent, number: signal.Signals
@@ -129,13 +142,18 @@ def test_a_conversation_is_resumed_by_its_token_as_well(agent: Agent) -> None:
     assert session_of(done.err) == session_of(died.err)
 
 
-def test_a_finished_session_is_refused_by_name_and_runs_nothing(agent: Agent) -> None:
+def test_a_finished_session_is_refused_by_name_with_its_answer_and_runs_nothing(
+    agent: Agent,
+) -> None:
     agent.script(_SAY, "{say: It says Moo.}", _SAY)
     session = session_of(agent.rehearse("go").err)
     done = agent.rehearse("--resume", session)
     assert done.status == 1
-    assert done.out == ""
-    assert "completed" in done.err.splitlines()[-1]
+    assert done.out == "It says Moo.\n"
+    assert done.err == (
+        f'fisk-ai: error: session "{session}" has already completed; this is its answer, and '
+        "nothing ran\n"
+    )
     assert agent.application.count("say") == 1
 
 

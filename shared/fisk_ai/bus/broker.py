@@ -130,6 +130,10 @@ class Broker:
             raise
         return cls(url, user, password, process, private)
 
+    async def died(self) -> None:
+        """Wait until the server is gone, whoever ended it."""
+        await self.process.wait()
+
     async def stop(self) -> None:
         """End the server and remove its files; calling it twice is harmless."""
         await _end(self.process)

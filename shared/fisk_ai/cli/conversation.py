@@ -19,7 +19,7 @@ from fisk_ai.a2a.messages import (
     Sender,
     request_header,
 )
-from fisk_ai.cli.endings import CRASHED, PARKED, ending, may_resume
+from fisk_ai.cli.endings import CRASHED, LEFT, PARKED, ending, may_resume
 from fisk_ai.cli.handles import Handle
 from fisk_ai.cli.hosting import Hosted
 from fisk_ai.cli.interrupts import Interrupts
@@ -92,7 +92,7 @@ class Conversation:
         try:
             end = await self._converse()
         except asyncio.CancelledError:
-            self._hint("")
+            self._hint(LEFT)
             raise
         self._close(end, time.monotonic() - began)
         self._explain_crash(end)
@@ -133,9 +133,7 @@ class Conversation:
 
         try:
             with self.interrupts.asking(ask_to_stop):
-                return await exchange(
-                    self.client, request, self.turn, worker_died=self.hosted.worker.died
-                )
+                return await exchange(self.client, request, self.turn, died=self.hosted.died)
         finally:
             for task in stopping:
                 await settle(task)

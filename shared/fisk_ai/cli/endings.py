@@ -20,6 +20,9 @@ CRASHED = "crashed"
 INCOMPLETE = "incomplete"
 """Ours, for a reply set that broke off: nobody said how the run ended."""
 
+LEFT = "left"
+"""Ours, for a turn that the person at the terminal did not wait for."""
+
 _MESSAGES: Mapping[str, str] = {
     "suspended": "the run stopped where it can be resumed: {detail}",
     "deferred": "the run is waiting on an answer before it can go on: {detail}",
@@ -65,5 +68,5 @@ def ending(code: str, detail: str) -> Ending:
 
 
 def may_resume(code: str) -> bool:
-    """Say whether going on is worth a hint; a spent budget refuses again."""
-    return code != "budget_exhausted"
+    """Say whether going on is worth a hint: not where a resume would only be refused."""
+    return code not in ("", "budget_exhausted", "unknown_conversation")

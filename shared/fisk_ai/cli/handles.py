@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from fisk_ai.errors import InvalidIdError, NotFoundError, RefusedError, UsageError
+from fisk_ai.sessions.fold import answer_of
 from fisk_ai.sessions.store import Store
 from fisk_ai.text.ids import valid_token
 from fisk_ai.text.sanitise import for_terminal
@@ -14,6 +15,18 @@ TOKEN_LIMIT = 128
 
 _SHOWN_LIMIT = 40
 """Code points of a handle that names nothing, in the sentence that refuses it."""
+
+
+class FinishedError(RefusedError):
+    """The session has nothing to continue; ``answer`` is how it ended."""
+
+    def __init__(self, session_id: str, answer: str) -> None:
+        """Say so by name."""
+        super().__init__(
+            f'session "{session_id}" has already completed; this is its answer, and nothing ran',
+            key="--resume",
+        )
+        self.answer = answer
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +44,8 @@ async def find_handle(store: Store, text: str) -> Handle:
     """Look ``text`` up as a session id; what is none, or not there, is taken for a token.
 
     Raises:
+        FinishedError: the session is complete; whoever asks shows its stored answer, which a
+            process that died may not have delivered.
         RefusedError: the session has no token, so no request can name it.
         UsageError: it could be neither.
         StoreError: the session is there and cannot be read.
@@ -39,6 +54,8 @@ async def find_handle(store: Store, text: str) -> Handle:
         state = await store.load(text)
     except (NotFoundError, InvalidIdError):
         return Handle(token=_as_token(text))
+    if state.status == "completed":
+        raise FinishedError(text, answer_of(state.messages))
     token = state.meta.conversation_token
     if not token:
         raise RefusedError(

@@ -6,6 +6,7 @@ Everything started here is stopped here, by process id, on every way out. Rules:
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 import shutil
 import tempfile
@@ -54,10 +55,24 @@ class HostPlan:
 class Hosted:
     """A running agent and the connection to talk to it."""
 
+    broker: Broker
     worker: WorkerChild
     connection: Connection
     at_once: bool = False
     """Whether leaving cancels what still runs; set when the operator does not want to wait."""
+
+    async def died(self) -> str:
+        """Wait until broker or worker is gone and return which; without either no run ends."""
+        deaths = {
+            asyncio.ensure_future(self.broker.died()): "broker",
+            asyncio.ensure_future(self.worker.died()): "worker",
+        }
+        try:
+            done, _ = await asyncio.wait(deaths, return_when=asyncio.FIRST_COMPLETED)
+            return deaths[done.pop()]
+        finally:
+            for waiting in deaths:
+                waiting.cancel()
 
 
 @contextlib.asynccontextmanager
@@ -82,7 +97,7 @@ async def host(plan: HostPlan, meanwhile: Callable[[], object]) -> AsyncGenerato
         try:
             connection = await _connect(broker)
             stack.push_async_callback(_leave, connection)
-            hosted = Hosted(worker=worker, connection=connection)
+            hosted = Hosted(broker=broker, worker=worker, connection=connection)
             yield hosted
         except BaseException:
             await worker.stop(at_once=True)

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fisk_ai.cli import run_flags
-from fisk_ai.cli.handles import Handle, find_handle
+from fisk_ai.cli.handles import FinishedError, Handle, find_handle
 from fisk_ai.cli.hosting import HostPlan, host
 from fisk_ai.cli.interrupts import Interrupts
 from fisk_ai.cli.run_flags import RunFlags
@@ -28,6 +28,7 @@ from fisk_ai.llm import builtin as _builtin
 from fisk_ai.llm import provider as providers
 from fisk_ai.llm.credentials import api_key
 from fisk_ai.render.keyboard import Keyboard
+from fisk_ai.render.line import LineOptions, LineView
 from fisk_ai.render.questions import TerminalPrompter
 from fisk_ai.sessions.choice import root_directory
 from fisk_ai.sessions.store import Store
@@ -59,7 +60,7 @@ async def _run(prepared: _Prepared) -> int:
     flags = prepared.flags
     handle = Handle()
     if flags.resume is not None:
-        handle = await find_handle(prepared.store, flags.resume)
+        handle = await _find(prepared.store, flags)
     prompter = TerminalPrompter(Keyboard(sys.stdin), sys.stderr)
     interrupts = Interrupts(abort_question=prompter.abort)
     with interrupts.installed(), ExitStack() as stack:
@@ -81,6 +82,15 @@ async def _run(prepared: _Prepared) -> int:
         except asyncio.CancelledError:
             raise KeyboardInterrupt from None
     return exit_code(end)
+
+
+async def _find(store: Store, flags: RunFlags) -> Handle:
+    """Look up what ``--resume`` names; a finished session's answer is printed once more."""
+    try:
+        return await find_handle(store, flags.resume or "")
+    except FinishedError as exc:
+        LineView(sys.stdout, sys.stderr, LineOptions(no_color=flags.no_color)).answer(exc.answer)
+        raise
 
 
 def _import_client() -> None:

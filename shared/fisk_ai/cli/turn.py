@@ -1,6 +1,6 @@
 """One exchange with the agent: its events on the screen, its questions to the person, its end.
 
-A worker that dies is noticed by its process, not by a silence.
+A worker or a broker that dies is noticed by its process, not by a silence.
 """
 
 from __future__ import annotations
@@ -41,7 +41,12 @@ TERMINAL_GRACE_S = 1.0
 """How long a terminal that was under way when the worker died may take to arrive."""
 
 REASON_LIMIT = 200
-_DIED = "its process ended in the middle of the run"
+_DEATHS = {
+    "worker": (CRASHED, "its process ended in the middle of the run"),
+    "broker": (INCOMPLETE, "the broker ended in the middle of the run"),
+}
+"""How a turn ended whose worker or broker is gone."""
+
 _T = TypeVar("_T")
 
 
@@ -155,38 +160,43 @@ async def exchange(
     request: AnyRequest,
     turn: Turn,
     *,
-    worker_died: Callable[[], Awaitable[None]],
+    died: Callable[[], Awaitable[str]],
 ) -> TurnEnd:
-    """Run one request to its end, whichever comes first: its terminal or the worker's death.
+    """Run one request to its end, whichever comes first: its terminal or a process's death.
 
     Raises:
         FiskError: the request was refused before it was acknowledged, or nobody answers.
     """
     reading = asyncio.ensure_future(client.run(request, turn))
-    death = asyncio.ensure_future(worker_died())
+    death = asyncio.ensure_future(died())
     try:
         await asyncio.wait((reading, death), return_when=asyncio.FIRST_COMPLETED)
         if not reading.done():
             await asyncio.wait((reading,), timeout=TERMINAL_GRACE_S)
         if not reading.done():
-            return TurnEnd(code=CRASHED, detail=_DIED)
-        return await _ended(reading, turn, dead=death.done())
+            return _cut_short(death.result())
+        return await _ended(reading, turn, death.result() if death.done() else "")
     finally:
         await settle(reading)
         await settle(death)
 
 
-async def _ended(reading: asyncio.Future[TaskEnd], turn: Turn, *, dead: bool) -> TurnEnd:
+def _cut_short(died: str) -> TurnEnd:
+    code, detail = _DEATHS[died]
+    return TurnEnd(code=code, detail=detail)
+
+
+async def _ended(reading: asyncio.Future[TaskEnd], turn: Turn, died: str) -> TurnEnd:
     try:
         end = await reading
     except IncompleteTaskError as exc:
         turn.token = exc.token or turn.token
-        if dead:
-            return TurnEnd(code=CRASHED, detail=_DIED)
+        if died:
+            return _cut_short(died)
         return TurnEnd(code=INCOMPLETE, detail=str(exc), unsent=exc.unsent)
     except PeerError:
-        if dead:
-            return TurnEnd(code=CRASHED, detail=_DIED)
+        if died:
+            return _cut_short(died)
         raise
     turn.token = end.token or turn.token
     terminal = end.terminal

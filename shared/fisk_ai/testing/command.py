@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
@@ -221,9 +222,10 @@ def _commands(home: Path) -> Sequence[FakeCommand]:
 
 
 def session_of(text: str) -> str:
-    """Return the session id of the resume hint in what a command said."""
-    hint = text.split("resume with: fisk-ai run --resume ", 1)[1]
-    return hint.split(maxsplit=1)[0]
+    """Return the session id of the summary or the resume hint in what a command said."""
+    found = re.search(r"(?:session=|resume with: fisk-ai run --resume )(\S+)", text)
+    assert found is not None, text
+    return found[1]
 
 
 class Terminal:

@@ -90,8 +90,8 @@ async def _stage(
 ) -> AsyncGenerator[Stage]:
     leader, follower = pty.openpty()
     requests: list[AnyRequest] = []
-    process = await asyncio.create_subprocess_exec("sleep", "600")
     async with (
+        _sleeping() as process,
         running_broker(directory) as broker,
         connected(broker) as agent,
         connected(broker) as client,
@@ -103,15 +103,28 @@ async def _stage(
             conversation = Conversation(
                 flags=RunFlags(prompt="" if handle else "paint it"),
                 handle=handle or Handle(),
-                hosted=Hosted(worker=WorkerChild("cow", process, -1, None), connection=client),
+                hosted=Hosted(
+                    broker=broker,
+                    worker=WorkerChild("cow", process, -1, None),
+                    connection=client,
+                ),
                 prompter=prompter,
                 interrupts=Interrupts(abort_question=prompter.abort),
             )
             yield Stage(conversation, requests)
-    if process.returncode is None:
-        process.kill()
-    await process.wait()
     os.close(leader)
+
+
+@asynccontextmanager
+async def _sleeping() -> AsyncGenerator[asyncio.subprocess.Process]:
+    """Run a process in the place of a worker; gone at the end, whatever the test did."""
+    process = await asyncio.create_subprocess_exec("sleep", "600")
+    try:
+        yield process
+    finally:
+        if process.returncode is None:
+            process.kill()
+        await process.wait()
 
 
 async def test_a_late_answer_is_sent_once_on_its_own_request(

@@ -54,7 +54,11 @@ def test_an_agents_words_are_one_bounded_line() -> None:
     assert len(end.error) == 401
 
 
-def test_only_a_spent_budget_is_not_worth_resuming() -> None:
-    assert may_resume("failed")
-    assert may_resume("")
-    assert not may_resume("budget_exhausted")
+@pytest.mark.parametrize("code", ["failed", "suspended", "crashed", "left"])
+def test_what_can_go_on_gets_a_hint(code: str) -> None:
+    assert may_resume(code)
+
+
+@pytest.mark.parametrize("code", ["", "budget_exhausted", "unknown_conversation"])
+def test_what_a_resume_would_refuse_gets_no_hint(code: str) -> None:
+    assert not may_resume(code)
