@@ -66,12 +66,13 @@ def _parser(verb: str, description: str) -> CommandParser:
     return parser
 
 
-def _store(arguments: argparse.Namespace) -> Store:
+def _store(arguments: argparse.Namespace, *, read_only: bool = True) -> Store:
     return open_store(
         config_path=arguments.config,
         state_dir=arguments.state_dir,
         root_dir=arguments.root_dir,
         environ=os.environ,
+        read_only=read_only,
     )
 
 
@@ -134,7 +135,7 @@ def _remove(argv: Sequence[str]) -> int:
         )
     if not arguments.ids:
         parser.error("the following arguments are required: id")
-    run_one_shot(_remove_all(_store(arguments), arguments.ids))
+    run_one_shot(_remove_all(_store(arguments, read_only=False), arguments.ids))
     return 0
 
 

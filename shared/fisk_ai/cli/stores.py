@@ -19,8 +19,9 @@ def open_store(
     state_dir: str | None,
     root_dir: str | None,
     environ: Mapping[str, str],
+    read_only: bool = False,
 ) -> Store:
-    """Open the store of ``fisk-ai session``.
+    """Open the store of ``fisk-ai session``; to read, it need not be fit for writing.
 
     Raises:
         ConfigError: the configuration cannot be used, or names another backend than the flags.
@@ -29,16 +30,28 @@ def open_store(
     if config_path is None:
         base = choice.root_directory(root_dir)
         return choice.open_store(
-            choice.FILE_BACKEND, {}, state_dir=state_dir, base=base, environ=environ
+            choice.FILE_BACKEND,
+            {},
+            state_dir=state_dir,
+            base=base,
+            environ=environ,
+            read_only=read_only,
         )
     from fisk_ai.config import Mode, load  # noqa: PLC0415 - pydantic, only where a file is read
 
     config = load(Path(config_path), Mode.LENIENT)
-    return configured_store(config, state_dir=state_dir, root_dir=root_dir, environ=environ)
+    return configured_store(
+        config, state_dir=state_dir, root_dir=root_dir, environ=environ, read_only=read_only
+    )
 
 
 def configured_store(
-    config: Config, *, state_dir: str | None, root_dir: str | None, environ: Mapping[str, str]
+    config: Config,
+    *,
+    state_dir: str | None,
+    root_dir: str | None,
+    environ: Mapping[str, str],
+    read_only: bool = False,
 ) -> Store:
     """Open the store that ``config`` names, with the flags' directories in place of its own.
 
@@ -52,4 +65,5 @@ def configured_store(
         state_dir=state_dir,
         base=choice.root_directory(root_dir, config.root_directory),
         environ=environ,
+        read_only=read_only,
     )

@@ -8,7 +8,7 @@ from fisk_ai.sessions.file_directory import directory_of
 
 
 def _file(config: store.StoreConfig) -> store.Store:
-    return FileStore(directory_of(config))
+    return FileStore(directory_of(config), read_only=config.read_only)
 
 
 store.register("file", _file, needs_nats=False)

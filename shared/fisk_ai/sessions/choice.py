@@ -46,6 +46,7 @@ def open_store(
     state_dir: str | None,
     base: Path | None,
     environ: Mapping[str, str],
+    read_only: bool = False,
 ) -> Store:
     """Open the store of ``backend``; ``state_dir`` takes the place of its own directory.
 
@@ -63,4 +64,5 @@ def open_store(
                 key="--state-dir",
             )
         chosen = {"directory": str(Path(state_dir).absolute())}
-    return store.new(backend, StoreConfig(options=chosen, store_dir=base, environ=environ))
+    config = StoreConfig(options=chosen, store_dir=base, environ=environ, read_only=read_only)
+    return store.new(backend, config)

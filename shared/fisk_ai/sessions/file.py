@@ -49,13 +49,15 @@ DIRECTORY_MODE = 0o700
 class FileStore:
     """Keeps sessions as ``<id>.json`` and their locks as ``<id>.lock`` in one directory."""
 
-    def __init__(self, directory: Path) -> None:
-        """Use ``directory`` and make it when it is not there.
+    def __init__(self, directory: Path, *, read_only: bool = False) -> None:
+        """Use ``directory`` and make it when it is not there; to read, take it as it is.
 
         Raises:
             SetupError: it cannot be made, or not be written.
         """
         self._directory = directory
+        if read_only:
+            return
         try:
             directory.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
         except OSError as exc:

@@ -146,11 +146,15 @@ class Store(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreConfig:
-    """What a backend may need; ``store_dir`` is the base of relative paths, when there is one."""
+    """What a backend may need; ``store_dir`` is the base of relative paths, when there is one.
+
+    ``read_only`` says that nothing will be written, so the place need not be fit for it.
+    """
 
     options: Mapping[str, object] = field(default_factory=dict[str, object])
     store_dir: Path | None = None
     environ: Mapping[str, str] = field(default_factory=dict[str, str])
+    read_only: bool = False
 
 
 StoreFactory = Callable[[StoreConfig], Store]

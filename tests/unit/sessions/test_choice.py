@@ -8,6 +8,7 @@ import pytest
 
 from fisk_ai.errors import ConfigError
 from fisk_ai.sessions.choice import open_store, root_directory
+from fisk_ai.sessions.store import Filter
 
 
 def test_a_root_directory_flag_is_relative_to_the_working_directory(
@@ -35,3 +36,13 @@ def test_a_state_directory_is_refused_beside_a_backend_without_files(tmp_path: P
         ConfigError, match=r"remove --state-dir, or set harness\.sessions\.backend to"
     ):
         open_store("jetstream", {}, state_dir=str(tmp_path), base=None, environ={})
+
+
+async def test_reading_makes_no_directory_and_needs_none_that_can_be_written(
+    tmp_path: Path,
+) -> None:
+    place = tmp_path / "absent"
+    for state_dir in (str(place), "/proc/sys"):
+        store = open_store("file", {}, state_dir=state_dir, base=None, environ={}, read_only=True)
+        assert await store.list(Filter()) == []
+    assert not place.exists()
