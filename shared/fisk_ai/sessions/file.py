@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import builtins
+import errno
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -53,17 +54,16 @@ class FileStore:
         """Use ``directory`` and make it when it is not there; to read, take it as it is.
 
         Raises:
-            SetupError: it cannot be made, or not be written.
+            SetupError: it cannot be made, or not be written; to read, it is no directory.
         """
         self._directory = directory
-        if read_only:
-            return
         try:
-            directory.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+            if read_only:
+                _require_readable(directory)
+            else:
+                _make_writable(directory)
         except OSError as exc:
             raise _unusable(directory, exc.strerror or str(exc)) from exc
-        if not os.access(directory, os.W_OK | os.X_OK):
-            raise _unusable(directory, "it cannot be written")
 
     def info(self) -> StoreInfo:
         """Name the backend; never the path."""
@@ -250,6 +250,21 @@ def _kept(lock: Lock) -> Generator[None]:
 
 def _lock_path(path: Path) -> Path:
     return path.with_suffix(".lock")
+
+
+def _make_writable(directory: Path) -> None:
+    directory.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+    if not os.access(directory, os.W_OK | os.X_OK):
+        raise PermissionError(errno.EACCES, "it cannot be written")
+
+
+def _require_readable(directory: Path) -> None:
+    """Let a directory that is not there be: it holds no session."""
+    try:
+        with os.scandir(directory):
+            return
+    except FileNotFoundError:
+        return
 
 
 def _unusable(directory: Path, reason: str) -> SetupError:
