@@ -2,7 +2,8 @@
 
 Both output streams share one pipe, so their order is kept. Standard input is the null device and
 no other descriptor of ours is inherited. A program is started with ``vfork`` and awaited through
-descriptors in the event loop: no thread and no copy of this process per call.
+descriptors in the event loop: no thread and no copy of this process per call. ``vfork`` halts this
+process until the child has become its program, so programs take turns to start.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from pathlib import Path
 
 from fisk_ai.errors import ToolError
 from fisk_ai.toolkit.fisk.orphans import WATCH
+from fisk_ai.toolkit.fisk.turns import TURNS
 
 LINGER_S = 10.0
 """How long a pipe may stay open once its program ended or was killed: a grandchild holds it."""
@@ -49,10 +51,10 @@ async def run(
     Raises:
         ToolError: the program cannot be started; carries the operating system's words.
     """
-    await asyncio.sleep(0)  # a cancellation already under way must arrive before anything starts
-    WATCH.prepare()
-    child = _start(words, environ, directory, sink)
-    WATCH.add(child.group)
+    async with TURNS.take():
+        WATCH.prepare()
+        child = _start(words, environ, directory, sink)
+        WATCH.add(child.group)
     try:
         return await child.finish(linger_s)
     except asyncio.CancelledError:
