@@ -21,6 +21,7 @@ from fisk_ai.llm import builtin as _providers
 from fisk_ai.llm import provider as llm
 from fisk_ai.sessions import choice
 from fisk_ai.sessions import store as sessions
+from fisk_ai.sessions.places import root_directory
 from fisk_ai.toolkit.fisk import LoadedApplication
 from fisk_ai.toolkit.fisk import load as load_application
 
@@ -60,7 +61,7 @@ def load_config(arguments: Arguments) -> Config:
     if arguments.hosted:
         config = config.hosted()
     flag = str(arguments.root_dir) if arguments.root_dir is not None else None
-    base = choice.root_directory(flag, config.root_directory)
+    base = root_directory(flag, config.root_directory)
     return config.model_copy(update={"root_directory": str(base) if base is not None else ""})
 
 

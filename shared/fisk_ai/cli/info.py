@@ -21,7 +21,7 @@ from fisk_ai.llm import provider as providers
 from fisk_ai.render import warnings
 from fisk_ai.render.markdown import styled, wants_style
 from fisk_ai.render.tables import Document, table
-from fisk_ai.sessions.choice import FILE_BACKEND, root_directory
+from fisk_ai.sessions.places import FILE_BACKEND, root_directory
 from fisk_ai.text.sanitise import for_display, for_terminal
 from fisk_ai.toolkit import fisk
 from fisk_ai.toolkit.contract import Confirmable, Tagged, Tool

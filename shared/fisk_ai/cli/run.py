@@ -30,7 +30,7 @@ from fisk_ai.llm.credentials import api_key
 from fisk_ai.render.keyboard import Keyboard
 from fisk_ai.render.line import LineOptions, LineView
 from fisk_ai.render.questions import TerminalPrompter
-from fisk_ai.sessions.choice import root_directory
+from fisk_ai.sessions.places import root_directory
 from fisk_ai.sessions.store import Store
 
 PROVIDERS = _builtin

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fisk_ai.sessions import choice
+from fisk_ai.sessions.places import FILE_BACKEND, root_directory
 from fisk_ai.sessions.store import Store
 
 if TYPE_CHECKING:
@@ -28,9 +29,9 @@ def open_store(
         SetupError: the store cannot be used.
     """
     if config_path is None:
-        base = choice.root_directory(root_dir)
+        base = root_directory(root_dir)
         return choice.open_store(
-            choice.FILE_BACKEND,
+            FILE_BACKEND,
             {},
             state_dir=state_dir,
             base=base,
@@ -63,7 +64,7 @@ def configured_store(
         declared.backend,
         declared.options,
         state_dir=state_dir,
-        base=choice.root_directory(root_dir, config.root_directory),
+        base=root_directory(root_dir, config.root_directory),
         environ=environ,
         read_only=read_only,
     )

@@ -12,31 +12,11 @@ from pathlib import Path
 from fisk_ai.errors import ConfigError
 from fisk_ai.sessions import builtin as _backends
 from fisk_ai.sessions import store
+from fisk_ai.sessions.places import FILE_BACKEND
 from fisk_ai.sessions.store import Store, StoreConfig
 
-FILE_BACKEND = "file"
 REGISTERED = _backends
 """Imported so that the backends are registered."""
-
-
-def root_directory(flag: str | None, written: str = "") -> Path | None:
-    """Return the base of relative paths: ``--root-dir`` before the file's value, else ``None``.
-
-    Raises:
-        ConfigError: it does not exist, is no directory, or the file's value is relative.
-    """
-    source = "--root-dir" if flag is not None else "root_directory"
-    value = flag if flag is not None else written
-    if not value:
-        return None
-    path = Path(value).absolute() if flag is not None else Path(value)
-    if not path.is_absolute():
-        raise ConfigError(f'{source} must be an absolute path, got "{value}"', key=source)
-    if not path.exists():
-        raise ConfigError(f'{source} "{path}" does not exist; create it before the run', key=source)
-    if not path.is_dir():
-        raise ConfigError(f'{source} "{path}" is not a directory', key=source)
-    return path
 
 
 def open_store(

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fisk_ai.errors import DeferredError, PromptAbortedError
-from fisk_ai.sessions.records import CallApproval
 from fisk_ai.text import gojson, sanitise
 from fisk_ai.toolkit.prompter import NO_OPERATOR_REASON, Choice, GateRequest, Prompter
+
+if TYPE_CHECKING:
+    from fisk_ai.sessions.records import CallApproval
 
 IN_DOUBT_PREFIX = "(may already have run) "
 IN_DOUBT_REASON = "outcome unknown: the worker stopped while this ran; check before repeating"

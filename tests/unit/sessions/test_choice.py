@@ -7,20 +7,8 @@ from pathlib import Path
 import pytest
 
 from fisk_ai.errors import ConfigError
-from fisk_ai.sessions.choice import open_store, root_directory
+from fisk_ai.sessions.choice import open_store
 from fisk_ai.sessions.store import Filter
-
-
-def test_a_root_directory_flag_is_relative_to_the_working_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "base").mkdir()
-    monkeypatch.chdir(tmp_path)
-    assert root_directory("base", "/elsewhere") == tmp_path / "base"
-    assert root_directory(None, str(tmp_path)) == tmp_path
-    assert root_directory(None, "") is None
-    with pytest.raises(ConfigError, match="root_directory must be an absolute path"):
-        root_directory(None, "base")
 
 
 async def test_a_state_directory_takes_the_place_of_the_configured_one(tmp_path: Path) -> None:

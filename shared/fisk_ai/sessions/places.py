@@ -1,0 +1,29 @@
+"""What flags and configuration say of where sessions are kept; needs no store and imports none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fisk_ai.errors import ConfigError
+
+FILE_BACKEND = "file"
+
+
+def root_directory(flag: str | None, written: str = "") -> Path | None:
+    """Return the base of relative paths: ``--root-dir`` before the file's value, else ``None``.
+
+    Raises:
+        ConfigError: it does not exist, is no directory, or the file's value is relative.
+    """
+    source = "--root-dir" if flag is not None else "root_directory"
+    value = flag if flag is not None else written
+    if not value:
+        return None
+    path = Path(value).absolute() if flag is not None else Path(value)
+    if not path.is_absolute():
+        raise ConfigError(f'{source} must be an absolute path, got "{value}"', key=source)
+    if not path.exists():
+        raise ConfigError(f'{source} "{path}" does not exist; create it before the run', key=source)
+    if not path.is_dir():
+        raise ConfigError(f'{source} "{path}" is not a directory', key=source)
+    return path
