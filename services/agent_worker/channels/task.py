@@ -31,6 +31,8 @@ from fisk_ai.serving.contract import Outcome
 
 _log = logging.getLogger("agent_worker.prompts")
 
+_CRASHED = Ending("crashed", "error", "the run crashed")
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
@@ -109,13 +111,22 @@ class Task:
     async def _finish(self, terminal: Terminal) -> None:
         # The slot is free before the terminal goes out: a caller that sends its next turn on
         # receipt of it must not be told that the conversation is busy.
-        await self.let_go()
-        faults.point(faults.Point.TASK_TERMINAL_BEFORE)
+        try:
+            await self.let_go()
+            faults.point(faults.Point.TASK_TERMINAL_BEFORE)
+            await self._send_last(terminal)
+        except Exception:
+            # A bug of ours on the last step. Without an ending the keepalives would go on, and a
+            # caller would take a task that is over for one that works.
+            await self._send_last(terminal_of(self.reply_set, _CRASHED))
+            raise
+        faults.point(faults.Point.TASK_TERMINAL_AFTER)
+
+    async def _send_last(self, terminal: Terminal) -> None:
         try:
             await self.reply_set.finish(terminal)
         except (BusError, ProtocolError) as exc:
             _log.error("task %s: its ending could not be sent: %s", self.request.request, exc)
-        faults.point(faults.Point.TASK_TERMINAL_AFTER)
 
     async def _cancel(self, inbound: Inbound) -> None:
         message = await read(inbound, "the cancel")

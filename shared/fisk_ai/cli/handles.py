@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fisk_ai.errors import InvalidIdError, NotFoundError, RefusedError, UsageError
+from fisk_ai.errors import EmptyError, InvalidIdError, NotFoundError, RefusedError, UsageError
 from fisk_ai.sessions.fold import answer_of
 from fisk_ai.sessions.store import Store
 from fisk_ai.text.ids import valid_token
@@ -46,7 +46,7 @@ async def find_handle(store: Store, text: str) -> Handle:
     Raises:
         FinishedError: the session is complete; whoever asks shows its stored answer, which a
             process that died may not have delivered.
-        RefusedError: the session has no token, so no request can name it.
+        RefusedError: the session has no token, so no request can name it, or no record.
         UsageError: it could be neither.
         StoreError: the session is there and cannot be read.
     """
@@ -54,6 +54,11 @@ async def find_handle(store: Store, text: str) -> Handle:
         state = await store.load(text)
     except (NotFoundError, InvalidIdError):
         return Handle(token=_as_token(text))
+    except EmptyError as exc:
+        raise RefusedError(
+            f'session "{text}" was interrupted before it began; send its prompt again',
+            key="--resume",
+        ) from exc
     if state.status == "completed":
         raise FinishedError(text, answer_of(state.messages))
     token = state.meta.conversation_token
