@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 
 from agent_worker import arguments as command_line
 from agent_worker.ready import ReadyLine
+from fisk_ai import imports
 from fisk_ai.errors import FiskError
 
 
@@ -21,7 +22,8 @@ def main(argv: Sequence[str]) -> int:
         return 1
     ready = ReadyLine(arguments.ready_fd)
     try:
-        from agent_worker.app import run  # noqa: PLC0415 - a usage error needs none of it
+        with imports.uncollected():
+            from agent_worker.app import run  # noqa: PLC0415 - a usage error needs none of it
 
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(run(arguments, os.environ, ready))

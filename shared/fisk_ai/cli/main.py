@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import TextIO
 
+from fisk_ai import imports
 from fisk_ai.cli.arguments import BadArgumentsError
 from fisk_ai.cli.tree import COMMANDS, find, listing, not_built, subcommand_required
 from fisk_ai.errors import FiskError, NotBuiltError
@@ -74,7 +75,8 @@ def _dispatch(argv: Sequence[str]) -> int:
         raise subcommand_required(COMMANDS, word, prog=PROGRAM)
     if not command.module:
         raise NotBuiltError(not_built(command, COMMANDS, prog=PROGRAM), key=command.name)
-    module = importlib.import_module(command.module)
+    with imports.uncollected():
+        module = importlib.import_module(command.module)
     status: int = module.execute(list(argv[1:]))
     return status
 
