@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from fisk_ai.errors import EmptyError, InvalidIdError, NotFoundError, RefusedError, UsageError
-from fisk_ai.sessions.fold import answer_of
-from fisk_ai.sessions.store import Store
 from fisk_ai.text.ids import valid_token
 from fisk_ai.text.sanitise import for_terminal
+
+if TYPE_CHECKING:
+    from fisk_ai.llm.model import Message
+    from fisk_ai.sessions.store import Store
 
 TOKEN_LIMIT = 128
 """The longest token the protocol carries."""
@@ -18,15 +22,15 @@ _SHOWN_LIMIT = 40
 
 
 class FinishedError(RefusedError):
-    """The session has nothing to continue; ``answer`` is how it ended."""
+    """The session has nothing to continue; ``messages`` hold how it ended."""
 
-    def __init__(self, session_id: str, answer: str) -> None:
+    def __init__(self, session_id: str, messages: Sequence[Message]) -> None:
         """Say so by name."""
         super().__init__(
             f'session "{session_id}" has already completed; this is its answer, and nothing ran',
             key="--resume",
         )
-        self.answer = answer
+        self.messages = messages
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +64,7 @@ async def find_handle(store: Store, text: str) -> Handle:
             key="--resume",
         ) from exc
     if state.status == "completed":
-        raise FinishedError(text, answer_of(state.messages))
+        raise FinishedError(text, state.messages)
     token = state.meta.conversation_token
     if not token:
         raise RefusedError(

@@ -1,7 +1,8 @@
 """``fisk-ai run``: host an agent behind a private broker and be its caller for one turn.
 
-The order is fixed: flags, configuration, credentials, directories, then processes. Everything that
-can be refused is refused before anything is started. Rules: ``docs/reference/commands.md``.
+The order is fixed: flags, configuration, credentials, what to resume, then processes. What can be
+refused from what is read here is refused before anything is started; what only a worker needs is
+the worker's to refuse. Rules: ``docs/reference/commands.md``.
 """
 
 from __future__ import annotations
@@ -16,11 +17,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fisk_ai.cli import run_flags
-from fisk_ai.cli.handles import FinishedError, Handle, find_handle
+from fisk_ai.cli.handles import Handle
 from fisk_ai.cli.hosting import HostPlan, host
 from fisk_ai.cli.interrupts import Interrupts
 from fisk_ai.cli.run_flags import RunFlags
-from fisk_ai.cli.stores import configured_store
 from fisk_ai.cli.wire_dump import FILE, Dump, open_dump
 from fisk_ai.config import Config, Mode, load
 from fisk_ai.errors import ConfigError, UsageError
@@ -28,10 +28,8 @@ from fisk_ai.llm import builtin as _builtin
 from fisk_ai.llm import provider as providers
 from fisk_ai.llm.credentials import api_key
 from fisk_ai.render.keyboard import Keyboard
-from fisk_ai.render.line import LineOptions, LineView
 from fisk_ai.render.questions import TerminalPrompter
 from fisk_ai.sessions.places import root_directory
-from fisk_ai.sessions.store import Store
 
 PROVIDERS = _builtin
 """Imported so that the providers are registered."""
@@ -41,7 +39,6 @@ PROVIDERS = _builtin
 class _Prepared:
     flags: RunFlags
     config: Config
-    store: Store
     plan: HostPlan
 
 
@@ -60,7 +57,9 @@ async def _run(prepared: _Prepared) -> int:
     flags = prepared.flags
     handle = Handle()
     if flags.resume is not None:
-        handle = await _find(prepared.store, flags)
+        from fisk_ai.cli.resumption import find  # noqa: PLC0415 - a new run reads no session
+
+        handle = await find(flags, prepared.config, prepared.plan.environ)
     prompter = TerminalPrompter(Keyboard(sys.stdin), sys.stderr)
     interrupts = Interrupts(abort_question=prompter.abort)
     with interrupts.installed(), ExitStack() as stack:
@@ -84,15 +83,6 @@ async def _run(prepared: _Prepared) -> int:
     return exit_code(end)
 
 
-async def _find(store: Store, flags: RunFlags) -> Handle:
-    """Look up what ``--resume`` names; a finished session's answer is printed once more."""
-    try:
-        return await find_handle(store, flags.resume or "")
-    except FinishedError as exc:
-        LineView(sys.stdout, sys.stderr, LineOptions(no_color=flags.no_color)).answer(exc.answer)
-        raise
-
-
 def _import_client() -> None:
     """Import what talks to the agent, in the time in which the worker imports its own."""
     importlib.import_module("fisk_ai.cli.conversation")
@@ -111,9 +101,6 @@ def _prepare(flags: RunFlags, environ: Mapping[str, str]) -> _Prepared:
     if script is not None:
         config = config.with_script(script)
     key = _key(flags, config, environ)
-    store = configured_store(
-        config, state_dir=flags.state_dir, root_dir=flags.root_dir, environ=environ
-    )
     if flags.resume is None and not flags.prompt.strip():
         raise UsageError(
             "no prompt: give one as an argument, or --resume a conversation to continue",
@@ -126,7 +113,7 @@ def _prepare(flags: RunFlags, environ: Mapping[str, str]) -> _Prepared:
         base_url=flags.base_url,
         verbose=flags.verbose,
     )
-    return _Prepared(flags=flags, config=config, store=store, plan=plan)
+    return _Prepared(flags=flags, config=config, plan=plan)
 
 
 def _script(flags: RunFlags) -> Path | None:
