@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fisk_ai.errors import ConfigError
-from fisk_ai.llm.model import Delta, Request, Response
 
-DeltaSink = Callable[[Delta], Awaitable[None]]
+if TYPE_CHECKING:
+    from fisk_ai.llm.model import Delta, Request, Response
+
+DeltaSink = Callable[["Delta"], Awaitable[None]]
 
 
 @dataclass(frozen=True, slots=True)
