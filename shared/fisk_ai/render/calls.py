@@ -21,6 +21,9 @@ VALUE_LIMIT = 96
 NAME_LIMIT = 120
 """Code points of a tool's or a task's name."""
 
+UNANSWERED = "(no result yet)"
+"""What became of a stored call that nothing answered: it never ran, or was cut off."""
+
 _SHOWN_ARGUMENTS: Mapping[str, str] = {
     "memory_read": "key",
     "memory_write": "key",
@@ -84,6 +87,26 @@ def result_text(output: str, *, is_error: bool) -> str:
     if command.exit_code != 0:
         return _joined(f"(exit {command.exit_code})", text)
     return text or "(no output)"
+
+
+def fate(output: str, *, is_error: bool) -> str:
+    """Return what became of an answered call, empty for one that ran.
+
+    A refusal of the confirm gate is known by its form; it is no error of the call.
+    """
+    if _is_refusal(output):
+        return "(refused)"
+    return "(error)" if is_error else ""
+
+
+def _is_refusal(output: str) -> bool:
+    if not output.startswith('{"allowed":false'):
+        return False
+    try:
+        decoded = gojson.loads(output)
+    except ValueError:
+        return False
+    return isinstance(decoded, dict) and "reason" in decoded
 
 
 def _shown(output: str) -> str:

@@ -35,6 +35,8 @@ class LineView:
     options: LineOptions = field(default_factory=LineOptions)
     _answer: list[str] = field(default_factory=list[str])
     _replaying: bool = False
+    _held: str = ""
+    """A call of the replay whose result, the block behind it, says what became of it."""
 
     def text(self, text: str, *, final: bool) -> None:
         """Show prose: narration at once, a live answer when the turn ends.
@@ -56,8 +58,13 @@ class LineView:
         self.note(f"\n> {for_display(text)}")
 
     def tool_call(self, name: str, arguments: bytes) -> None:
-        """Show a call that is about to run."""
-        self.note(f"-> {calls.call_line(name, arguments)}")
+        """Show a call that is about to run; in a replay, together with what became of it."""
+        line = f"-> {calls.call_line(name, arguments)}"
+        if not self._replaying:
+            self.note(line)
+            return
+        self._settle(calls.UNANSWERED)
+        self._held = line
 
     def agent_call(self, name: str, task: str) -> None:
         """Show a task given to another agent."""
@@ -66,6 +73,7 @@ class LineView:
 
     def tool_result(self, output: str, *, is_error: bool) -> None:
         """Show what a call gave back, for whoever asked for it."""
+        self._settle(calls.fate(output, is_error=is_error))
         if self.options.show_results:
             self.note(f"<-\n{calls.result_text(output, is_error=is_error)}")
 
@@ -84,6 +92,7 @@ class LineView:
 
     def replay_end(self, count: int, *, truncated: bool) -> None:
         """Close the history; ``count`` blocks of it were shown."""
+        self._settle(calls.UNANSWERED)
         self._replaying = False
         if truncated:
             self.note(f"\n(showing the last {count} of a longer conversation)")
@@ -101,9 +110,17 @@ class LineView:
 
     def note(self, line: str) -> None:
         """Print a line that is already sanitised beside the answer."""
+        self._settle(calls.UNANSWERED)
         print(line, file=self.err, flush=True)
 
+    def _settle(self, fate: str) -> None:
+        """Print the call that is held back, with what became of it."""
+        if self._held:
+            line, self._held = self._held, ""
+            self.note(f"{line} {fate}" if fate else line)
+
     def _print(self, stream: TextIO, text: str) -> None:
+        self._settle(calls.UNANSWERED)
         clean = for_display(text)
         if wants_style(stream, no_color=self.options.no_color):
             columns = shutil.get_terminal_size().columns

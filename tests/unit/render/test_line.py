@@ -109,3 +109,42 @@ def test_markdown_that_is_too_long_or_too_deep_stays_raw() -> None:
     assert styled(long, width=80) == long
     deep = "[" * 20_000
     assert "[[[" in styled(deep, width=80)
+
+
+@pytest.mark.parametrize(
+    ("result", "line"),
+    [
+        (None, "-> wipe(all:true) (no result yet)"),
+        (("wiped", False), "-> wipe(all:true)"),
+        (("no luck", True), "-> wipe(all:true) (error)"),
+        (('{"allowed":false,"reason":"declined"}', False), "-> wipe(all:true) (refused)"),
+        (('{"allowed":false,"reason":"outcome unknown"}', True), "-> wipe(all:true) (refused)"),
+        (('{"allowed":false', False), "-> wipe(all:true)"),
+    ],
+)
+def test_a_replayed_call_says_what_became_of_it(
+    view: LineView, result: tuple[str, bool] | None, line: str
+) -> None:
+    call = events.ToolCallBlockEvent(id="1", name="wipe", input=Raw(b'{"all":true}'))
+    show(view, events.StatusBlockEvent(phase="replay_start"))
+    show(view, call)
+    if result is not None:
+        show(view, events.ToolResultBlockEvent(call_id="1", output=result[0], is_error=result[1]))
+    show(view, events.StatusBlockEvent(phase="replay_end", count=1))
+    show(view, call)
+    assert _err(view) == (f"\n--- resuming ---\n{line}\n\n--- continuing ---\n-> wipe(all:true)\n")
+
+
+def test_replayed_calls_keep_their_order_whatever_follows(view: LineView) -> None:
+    show(view, events.StatusBlockEvent(phase="replay_start"))
+    show(view, events.ToolCallBlockEvent(id="1", name="a"))
+    show(view, events.ToolCallBlockEvent(id="2", name="b"))
+    show(view, events.ToolResultBlockEvent(call_id="2", output="ok"))
+    show(view, events.ToolCallBlockEvent(id="3", name="c"))
+    show(view, events.TextBlockEvent(text="said"))
+    assert _err(view).splitlines()[2:] == [
+        "-> a() (no result yet)",
+        "-> b()",
+        "-> c() (no result yet)",
+        "said",
+    ]
