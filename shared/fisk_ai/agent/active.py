@@ -50,6 +50,15 @@ class ActiveRun:
         """Raise an advisory."""
         await self.events.warn(Advisory(kind=kind, name=name, error=error))
 
+    def heed_suspend(self) -> None:
+        """End the turn here if the run was asked to park; one that journals nothing goes on.
+
+        Raises:
+            TurnOver: with ``suspended``; whatever was not begun is left for a resume.
+        """
+        if self.journal.enabled and self.options.suspend_requested():
+            raise TurnOver("suspended")
+
     async def record(self, payload: Payload) -> None:
         """Write one record of the conversation.
 

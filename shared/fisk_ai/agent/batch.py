@@ -1,5 +1,7 @@
 """The calls of one reply: strictly one after another, each result durable before the next starts.
 
+A request to park is heeded before each call: whoever stops an agent wants nothing more to start.
+
 A batch found in a journal takes the same path as a fresh one; what it has answered is reused.
 """
 
@@ -17,13 +19,14 @@ async def finish(active: ActiveRun, batch: Batch) -> None:
     """Answer every open call and show the model all results as one message.
 
     Raises:
-        TurnOver: a call has no result, a record is not durable, or an answer is still awaited
-            from outside; then nothing is shown to the model.
+        TurnOver: the run was asked to park, a call has no result, a record is not durable, or an
+            answer is still awaited from outside; then nothing is shown to the model.
     """
     for call in batch.open_calls():
         if batch.truncated:
             answer = tool_call.cut_off(active, call)
         else:
+            active.heed_suspend()
             answer = await tool_call.answer(active, call)
         await _record(active, batch, answer)
     if batch.open_deferrals():

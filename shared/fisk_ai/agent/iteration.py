@@ -31,8 +31,7 @@ async def turn(active: ActiveRun) -> TurnEnd:
     if conversation.batch is not None:
         await batch.finish(active, conversation.batch)
     while conversation.iteration < conversation.cap:
-        if active.journal.enabled and active.options.suspend_requested():
-            raise TurnOver("suspended")
+        active.heed_suspend()
         end = await _iterate(active)
         if end is not None:
             return end

@@ -63,8 +63,8 @@ class RunOptions:
 
     ``app_tools`` are the application's commands, introspected once per process and selected
     already; ``app_advisories`` is what loading them found, told at the start of every run.
-    ``suspend_requested`` is polled at boundaries of a run that journals. ``tool_work_dir`` must
-    be an existing absolute directory when given.
+    ``suspend_requested`` is polled before each model call and each tool of a run that journals.
+    ``tool_work_dir`` must be an existing absolute directory when given.
     """
 
     config: Config

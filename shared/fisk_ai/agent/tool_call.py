@@ -36,8 +36,8 @@ async def answer(active: ActiveRun, call: ToolUseBlock) -> Answer:
     """Do one call, or say why it was not done.
 
     Raises:
-        TurnOver: the call has no result: nobody answered the gate, or the session is no longer
-            this run's.
+        TurnOver: the call has no result: nobody answered the gate, the run was asked to park, or
+            the session is no longer this run's.
     """
     tool = active.tools.by_name.get(call.name)
     if tool is None:
@@ -49,6 +49,7 @@ async def answer(active: ActiveRun, call: ToolUseBlock) -> Answer:
         refused = await approval.refusal(active, call, tool, info)
     if refused is not None:
         return Answer(result=refused, kind=info.kind)
+    active.heed_suspend()  # asking a person takes long enough to be told to stop meanwhile
     return await _dispatch(active, call, tool, info)
 
 

@@ -146,9 +146,10 @@ async def workshop(broker: Broker, tmp_path: Path) -> AsyncIterator[Workshop]:
 
 @pytest.fixture
 def held_script(workshop: Workshop) -> Callable[[], None]:
-    """Have the model call the command that waits for the gate."""
+    """Have the model call the command that waits for the gate, and another behind it."""
 
     def write() -> None:
-        workshop.write("script.yaml", SCRIPT.replace("report", "hold"))
+        held = "[{tool: hold, input: {}}, "
+        workshop.write("script.yaml", SCRIPT.replace("[", held))
 
     return write

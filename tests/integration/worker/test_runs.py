@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
@@ -25,6 +26,7 @@ from fisk_ai.a2a.messages import (
 )
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection
+from fisk_ai.errors import AgentUnavailableError
 from fisk_ai.testing.application import FakeApplication
 
 pytestmark = pytest.mark.integration
@@ -111,6 +113,14 @@ def _code(end: TaskEnd) -> str:
     return end.terminal.code
 
 
+async def _takes_no_more(agent: AgentClient) -> None:
+    """Wait until the worker has begun to stop."""
+    with contextlib.suppress(AgentUnavailableError):
+        async with asyncio.timeout(5):
+            while True:
+                await agent.card(1)
+
+
 async def test_a_prompt_runs_its_command_and_is_answered(
     workshop: Workshop, agent: AgentClient, handlers: Caller
 ) -> None:
@@ -141,16 +151,22 @@ async def test_what_is_logged_of_a_run_holds_no_content(
     assert handlers.token.encode() not in worker.stderr
 
 
-async def test_the_first_signal_parks_a_run_at_its_boundary(
-    workshop: Workshop, under_way: UnderWay
+@pytest.mark.parametrize("how", ["signal", "owner"])
+async def test_a_stop_parks_a_run_before_the_next_command_of_its_batch(
+    workshop: Workshop, agent: AgentClient, under_way: UnderWay, how: str
 ) -> None:
     worker, run = under_way
 
-    worker.process.send_signal(signal.SIGTERM)
+    if how == "signal":
+        worker.process.send_signal(signal.SIGTERM)
+    else:
+        worker.disown()
+    await _takes_no_more(agent)
     workshop.gate.touch()
 
     assert _code(await asyncio.wait_for(run, 10)) == "suspended"
     assert await worker.ended() == 0
+    assert workshop.application.count("report") == 0
 
 
 async def test_a_parked_run_goes_on_in_the_next_worker_without_repeating_its_command(
@@ -158,6 +174,7 @@ async def test_a_parked_run_goes_on_in_the_next_worker_without_repeating_its_com
 ) -> None:
     worker, run = under_way
     worker.process.send_signal(signal.SIGTERM)
+    await _takes_no_more(agent)
     workshop.gate.touch()
     await asyncio.wait_for(run, 10)
     await worker.ended()
@@ -171,6 +188,7 @@ async def test_a_parked_run_goes_on_in_the_next_worker_without_repeating_its_com
     assert isinstance(end.terminal, Result)
     assert end.terminal.text == "All is well."
     assert workshop.application.count("hold") == 1
+    assert workshop.application.count("report") == 1
 
 
 async def test_the_second_signal_cancels_a_run_and_says_so(under_way: UnderWay) -> None:

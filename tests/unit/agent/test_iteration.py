@@ -47,10 +47,9 @@ async def test_a_run_without_a_journal_writes_nothing(bench: AgentBench) -> None
 
 
 async def test_a_suspend_parks_before_the_index_is_used(bench: AgentBench) -> None:
-    bench.tools = [FakeTool(name="look")]
-    result, error = await bench.run(
-        call(("a", "look")), suspend_requested=lambda: bool(bench.model.requests)
-    )
+    tool = FakeTool(name="look")
+    bench.tools = [tool]
+    result, error = await bench.run(call(("a", "look")), suspend_requested=lambda: bool(tool.calls))
     assert (result.reason, error) == ("suspended", None)
     resumed, _ = await bench.resume(say("done"))
     assert resumed.reason == "completed"

@@ -30,8 +30,9 @@ from fisk_ai.toolkit.contract import Advisory
 @pytest.fixture
 async def parked(bench: AgentBench) -> AgentBench:
     """A session that was suspended after its first batch."""
-    bench.tools = [FakeTool(name="look")]
-    await bench.run(call(("a", "look")), suspend_requested=lambda: bool(bench.model.requests))
+    tool = FakeTool(name="look")
+    bench.tools = [tool]
+    await bench.run(call(("a", "look")), suspend_requested=lambda: bool(tool.calls))
     return bench
 
 
