@@ -6,64 +6,16 @@ position, and only the parts that are ours are ever read. Rules: ``docs/referenc
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Callable
 
-from fisk_ai.text.gojson import RawJSON, as_text, loads, refuse_constant
+import msgspec
+
+from fisk_ai.text import cursor
+from fisk_ai.text.gojson import RawJSON, as_text
 
 _STRING_OR_BRACKET = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"|[\[\]{}]', re.DOTALL)
-_SPACE = re.compile(r"[ \t\n\r]*")
-_skipper = json.JSONDecoder(  # numbers of any size are only text here
-    parse_int=len, parse_float=len, parse_constant=refuse_constant
-)
-
-
-class _Cursor:
-    """Walks over the top level of one container and cuts out its values."""
-
-    __slots__ = ("at", "text")
-
-    def __init__(self, text: str) -> None:
-        self.text = text
-        self.at = 0
-
-    def skip(self) -> str:
-        match = _SPACE.match(self.text, self.at)
-        self.at = match.end() if match else self.at
-        return self.text[self.at : self.at + 1]
-
-    def expect(self, characters: str) -> str:
-        found = self.skip()
-        if not found or found not in characters:
-            raise ValueError(f"expected one of {characters} at character {self.at}")
-        self.at += 1
-        return found
-
-    def value(self) -> RawJSON:
-        self.skip()
-        start = self.at
-        _, self.at = _skipper.raw_decode(self.text, start)
-        return RawJSON(self.text[start : self.at].encode())
-
-    def end(self) -> None:
-        if self.skip():
-            raise ValueError(f"more text behind the value at character {self.at}")
-
-
-def _split(raw: bytes | str, brackets: str, take: Callable[[_Cursor], None]) -> None:
-    cursor = _Cursor(as_text(raw))
-    try:
-        cursor.expect(brackets[0])
-        if cursor.skip() == brackets[1]:
-            cursor.at += 1
-        else:
-            take(cursor)
-            while cursor.expect(f",{brackets[1]}") == ",":
-                take(cursor)
-        cursor.end()
-    except RecursionError as exc:
-        raise ValueError("the JSON text is nested too deeply") from exc
+_object = msgspec.json.Decoder(dict[str, msgspec.Raw])
+_list = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def members(raw: bytes | str) -> dict[str, RawJSON]:
@@ -72,17 +24,11 @@ def members(raw: bytes | str) -> dict[str, RawJSON]:
     Raises:
         ValueError: not exactly one JSON object.
     """
-    found: dict[str, RawJSON] = {}
-
-    def take(cursor: _Cursor) -> None:
-        key = loads(cursor.value())
-        if not isinstance(key, str):
-            raise ValueError("an object's key is no string")
-        cursor.expect(":")
-        found[key] = cursor.value()
-
-    _split(raw, "{}", take)
-    return found
+    text = as_text(raw)
+    try:
+        return {key: RawJSON(value) for key, value in _object.decode(text).items()}
+    except (msgspec.MsgspecError, RecursionError):
+        return cursor.members(text)
 
 
 def elements(raw: bytes | str) -> list[RawJSON]:
@@ -91,9 +37,11 @@ def elements(raw: bytes | str) -> list[RawJSON]:
     Raises:
         ValueError: not exactly one JSON list.
     """
-    found: list[RawJSON] = []
-    _split(raw, "[]", lambda cursor: found.append(cursor.value()))
-    return found
+    text = as_text(raw)
+    try:
+        return [RawJSON(value) for value in _list.decode(text)]
+    except (msgspec.MsgspecError, RecursionError):
+        return cursor.elements(text)
 
 
 def depth(raw: bytes) -> int:
