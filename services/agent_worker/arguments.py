@@ -15,13 +15,15 @@ from fisk_ai.errors import UsageError
 class Arguments:
     """What this process was told on its command line.
 
-    ``hosted`` serves one terminal over its private broker. ``ready_fd`` takes the one line that
+    ``hosted`` serves one terminal over its private broker; ``no_operator`` says that nobody sits
+    there, so that no grant of an earlier run counts either. ``ready_fd`` takes the one line that
     says whether the start succeeded; ``owner_fd`` is a pipe that closes when the terminal is gone.
     """
 
     config: Path
     script: Path | None = None
     hosted: bool = False
+    no_operator: bool = False
     state_dir: Path | None = None
     root_dir: Path | None = None
     ready_fd: int | None = None
@@ -45,6 +47,9 @@ def parse(argv: Sequence[str]) -> Arguments:
     parser.add_argument("--config", type=Path, required=True, help="the configuration file")
     parser.add_argument("--script", type=Path, help="play this script in place of the model")
     parser.add_argument("--hosted", action="store_true", help="serve one terminal")
+    parser.add_argument(
+        "--no-operator", action="store_true", help="with --hosted: nobody sits at that terminal"
+    )
     parser.add_argument("--state-dir", type=Path, help="keep sessions in this directory")
     parser.add_argument("--root-dir", type=Path, help="replace root_directory")
     parser.add_argument("--ready-fd", type=_descriptor, help="descriptor for the ready line")

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import signal
+
 import pytest
 
-from fisk_ai.testing.command import Agent, Done, Terminal, session_of
+from fisk_ai.testing.command import Agent, Done, Terminal, children, session_of, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
 
@@ -96,3 +99,17 @@ def test_an_answer_is_styled_on_a_terminal_and_raw_where_no_colour_is_wanted(age
     raw = Terminal(agent, *words, "--no-color", shows_output=True).end().err
     assert "It says **Moo**.\n" in raw
     assert "\x1b" not in raw
+
+
+def test_a_grant_of_an_earlier_run_counts_for_nothing_where_nobody_sits(agent: Agent) -> None:
+    terminal = _ask(agent, _WIPE, "{call: [{tool: wait, input: {}}]}", _WIPE, "{say: Done.}")
+    terminal.type("3\n")
+    until("the command runs", lambda: agent.application.count("wait") == 1)
+    (worker,) = (pid for pid, line in children(terminal.process.pid).items() if "worker" in line)
+    os.kill(worker, signal.SIGKILL)
+    cut_short = terminal.end()
+    agent.gate_file.touch()
+    done = agent.rehearse("--resume", session_of(cut_short.err))
+    assert (done.status, done.out) == (0, "Done.\n")
+    assert "nobody can be asked, so such calls are denied" in done.err
+    assert agent.application.count("wipe") == 1

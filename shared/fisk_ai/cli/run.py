@@ -151,6 +151,8 @@ def _key(flags: RunFlags, config: Config, environ: Mapping[str, str]) -> str:
 
 def _worker_arguments(flags: RunFlags, script: Path | None) -> list[str]:
     arguments = ["--config", flags.config_path, "--hosted"]
+    if not Keyboard(sys.stdin).is_terminal():
+        arguments.append("--no-operator")
     if script is not None:
         arguments += ["--script", str(script)]
     if flags.state_dir:

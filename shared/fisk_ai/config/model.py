@@ -106,12 +106,13 @@ class Config(Block):
         llm = self.llm.model_copy(update={"provider": "scripted", "options": options})
         return self.model_copy(update={"llm": llm})
 
-    def hosted(self) -> Self:
-        """Return a copy that answers one prompt at a time, asks its caller, and exposes no more.
+    def hosted(self, *, operator: bool = True) -> Self:
+        """Return a copy that answers one prompt at a time and exposes no more.
 
-        The identity is kept and counts as chosen: a private broker has nobody to confuse it with.
+        It asks its caller where there is an ``operator``. The identity is kept and counts as
+        chosen: a private broker has nobody to confuse it with.
         """
-        agent = ExposeAgent(a2a=A2A(prompts=Prompts(workers=1, elicit=True)))
+        agent = ExposeAgent(a2a=A2A(prompts=Prompts(workers=1, elicit=operator)))
         origin = replace(self._origin, derived_identity="")
         return self._copy(origin, {"expose": Expose(agent=agent)})
 
