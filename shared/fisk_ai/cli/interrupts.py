@@ -27,15 +27,17 @@ class Interrupts:
 
     @contextmanager
     def installed(self) -> Generator[None]:
-        """Receive the signals in this block; they have their default effect after it."""
+        """Receive the signals in this block; they have the effect they had before after it."""
         loop = asyncio.get_running_loop()
+        before = {number: signal.getsignal(number) for number in _SIGNALS}
         for number in _SIGNALS:
             loop.add_signal_handler(number, self.press, number)
         try:
             yield
         finally:
-            for number in _SIGNALS:
+            for number, effect in before.items():
                 loop.remove_signal_handler(number)
+                signal.signal(number, effect)
 
     @contextmanager
     def asking(self, ask: Callable[[], None]) -> Generator[None]:

@@ -1,13 +1,16 @@
 """The ``fisk-ai`` command: finds the subcommand, runs it, and words every way it can fail.
 
 Whatever happens, a person reads one sentence on standard error and the exit code is 0 or 1; there
-is no traceback. What ``--help`` and ``--version`` need is in the standard library.
+is no traceback. SIGTERM is an interrupt like SIGINT, from the first line on. What ``--help`` and
+``--version`` need is in the standard library.
 """
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from typing import TextIO
@@ -15,7 +18,7 @@ from typing import TextIO
 from fisk_ai import imports
 from fisk_ai.cli.arguments import BadArgumentsError
 from fisk_ai.cli.tree import COMMANDS, find, listing, not_built, subcommand_required
-from fisk_ai.errors import FiskError, NotBuiltError
+from fisk_ai.errors import FiskError, NotBuiltError, SetupError
 from fisk_ai.text.sanitise import for_display
 from fisk_ai.version import __version__
 
@@ -24,27 +27,30 @@ PROGRAM = "fisk-ai"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, or 1 for every failure."""
-    _open_standard_streams()
-    words = sys.argv[1:] if argv is None else list(argv)
-    try:
-        status = _guarded(words)
-        _flush()
-    except BrokenPipeError:
-        _abandon_output()
-        return 1
-    return status
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    status = _guarded(sys.argv[1:] if argv is None else list(argv))
+    return status if _let_go_of_streams() else 1
 
 
 def _guarded(argv: Sequence[str]) -> int:
     try:
+        _open_standard_streams()
+        status = _status(argv)
+        sys.stdout.flush()  # here, so that a result that cannot be written is a failure in words
+    except BrokenPipeError:
+        return 1
+    except (Exception, KeyboardInterrupt) as exc:  # noqa: BLE001 - the process's last barrier
+        with contextlib.suppress(OSError):
+            print(_worded(exc), file=sys.stderr)
+        return 1
+    return status
+
+
+def _status(argv: Sequence[str]) -> int:
+    try:
         return _dispatch(argv)
     except SystemExit as exc:  # argparse leaves this way after --help
         return 0 if exc.code in (None, 0) else 1
-    except BrokenPipeError:
-        raise
-    except (Exception, KeyboardInterrupt) as exc:  # noqa: BLE001 - the process's last barrier
-        print(_worded(exc), file=sys.stderr)
-        return 1
 
 
 def _worded(exc: BaseException) -> str:
@@ -99,16 +105,30 @@ def _open_standard_streams() -> None:
     """Make descriptors 0 to 2 exist, and let no text fail for want of an encoding.
 
     A closed descriptor would be taken by the next file opened, which then receives our output.
+
+    Raises:
+        SetupError: there is no standard output, and so no place for a result.
     """
-    for descriptor in range(3):
-        try:
-            os.fstat(descriptor)
-        except OSError:
-            os.open(os.devnull, os.O_RDWR)
+    closed = [descriptor for descriptor in range(3) if not _is_open(descriptor)]
+    for _ in closed:
+        os.open(os.devnull, os.O_RDWR)  # the lowest that is free, which is the next one closed
     if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - closed when we started
         sys.stdin = open(0, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115 - kept
     sys.stdout = _tolerant(sys.stdout, 1)
     sys.stderr = _tolerant(sys.stderr, 2)
+    if 1 in closed:
+        raise SetupError(
+            "standard output is closed, so the result would be lost and nothing was started; "
+            "send it to a file, or to /dev/null"
+        )
+
+
+def _is_open(descriptor: int) -> bool:
+    try:
+        os.fstat(descriptor)
+    except OSError:
+        return False
+    return True
 
 
 def _tolerant(stream: TextIO | None, descriptor: int) -> TextIO:
@@ -120,17 +140,19 @@ def _tolerant(stream: TextIO | None, descriptor: int) -> TextIO:
     return stream
 
 
-def _flush() -> None:
-    sys.stdout.flush()
-    sys.stderr.flush()
+def _let_go_of_streams() -> bool:
+    """Flush both streams and say whether all of it went out.
 
-
-def _abandon_output() -> None:
-    """Point the broken stream at nothing, so that the interpreter's own flush cannot complain."""
-    sink = os.open(os.devnull, os.O_WRONLY)
+    What cannot be written goes nowhere, so that the interpreter's own flush at the end neither
+    complains nor chooses an exit code.
+    """
+    whole = True
     for stream, descriptor in ((sys.stdout, 1), (sys.stderr, 2)):
         try:
             stream.flush()
-        except BrokenPipeError:
+        except OSError:
+            whole = False
+            sink = os.open(os.devnull, os.O_WRONLY)
             os.dup2(sink, descriptor)
-    os.close(sink)
+            os.close(sink)
+    return whole

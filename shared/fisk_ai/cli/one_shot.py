@@ -30,9 +30,14 @@ async def _interruptible(work: Coroutine[object, object, _T]) -> _T:
             signal.signal(number, signal.SIG_DFL)
         task.cancel()
 
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
     for number in _SIGNALS:
         loop.add_signal_handler(number, interrupt)
     try:
         return await task
     except asyncio.CancelledError:
         raise KeyboardInterrupt from None
+    finally:
+        for number, effect in before.items():
+            loop.remove_signal_handler(number)
+            signal.signal(number, effect)

@@ -149,11 +149,37 @@ def test_arguments_that_are_no_text_are_refused_in_words() -> None:
     assert b"Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+@pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- 2>&-"])
 def test_closed_standard_streams_break_nothing(closed: str) -> None:
     done = _run("--help", closed=closed)
     assert done.returncode == 0
-    assert b"Traceback" not in done.stderr
+    assert done.stdout.startswith(b"usage: ")
+    assert done.stderr == b""
+
+
+@pytest.mark.parametrize("closed", [">&-", "<&- >&-"])
+def test_a_closed_standard_output_is_refused_before_anything_starts(closed: str) -> None:
+    done = _run("run", "--config", "none.yaml", "go", closed=closed)
+    assert done.returncode == 1
+    assert done.stderr.startswith(b"fisk-ai: error: standard output is closed, so the result would")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_process_without_any_stream_fails_and_does_not_crash() -> None:
+    done = _run("--help", closed="<&- >&- 2>&-")
+    assert done.returncode == 1
+
+
+def test_sigterm_while_the_command_starts_is_an_interrupt_with_exit_code_1() -> None:
+    code = (
+        "import os, signal, sys\n"
+        "from fisk_ai.cli import main as module\n"
+        "module._dispatch = lambda argv: os.kill(os.getpid(), signal.SIGTERM) or 0\n"
+        "sys.exit(module.main([]))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 1
+    assert done.stderr == b"fisk-ai: error: interrupted\n"
 
 
 def test_a_reader_that_leaves_gets_no_traceback() -> None:
@@ -170,13 +196,28 @@ def test_a_reader_that_leaves_gets_no_traceback() -> None:
     assert done.stderr == b""
 
 
-def test_a_full_disk_is_one_sentence() -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_one_sentence(unbuffered: str) -> None:
     with Path("/dev/full").open("wb") as full:
         done = subprocess.run(
             [sys.executable, "-m", "fisk_ai.cli", "--help"],
             stdout=full,
             stderr=subprocess.PIPE,
             check=False,
+            env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
         )
     assert done.returncode == 1
     assert done.stderr == b"fisk-ai: error: No space left on device\n"
+
+
+@pytest.mark.parametrize("words", [("--help",), ("cow",)])
+def test_an_error_stream_that_takes_nothing_is_no_crash(words: tuple[str, ...]) -> None:
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "fisk_ai.cli", *words],
+            stdout=full,
+            stderr=full,
+            check=False,
+            env=os.environ | {"PYTHONUNBUFFERED": ""},
+        )
+    assert done.returncode == 1
