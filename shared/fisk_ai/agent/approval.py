@@ -22,6 +22,8 @@ async def refusal(
 ) -> ToolResultBlock | None:
     """Return the result that stands in for a call that may not run; ``None`` lets it run.
 
+    Such a call has no events of its own, so an advisory tells people of it.
+
     Raises:
         TurnOver: with ``suspended`` when the question ended without an answer: nothing is
             recorded and the next run asks again.
@@ -42,6 +44,8 @@ async def refusal(
         active.staged_grants.append(decision.granted)
     if decision.allowed:
         return None
+    kind = "call_in_doubt" if decision.is_error else "confirm_denied"
+    await active.warn(kind, name=tool.name, error=decision.cause)
     return ToolResultBlock(call.id, decision.result_text(), is_error=decision.is_error)
 
 

@@ -34,20 +34,21 @@ def _counted(count: int, singular: str, plural: str) -> str:
 def _confirm_no_terminal(advisory: Advisory) -> str:
     gated = _counted(advisory.count, "tool needs", "tools need")
     return (
-        f"{gated} a person's approval and nobody can be asked, so such calls are denied; "
-        "expose.agent.a2a.prompts.elicit lets callers answer"
-    )
-
-
-def _hitl_no_terminal(_: Advisory) -> str:
-    return (
-        "the tools that ask a person are enabled and nobody can be asked; "
-        "expose.agent.a2a.prompts.elicit lets callers answer"
+        f"{gated} a person's approval and nobody can be asked, so such calls are denied; run it "
+        "at a terminal, or let callers answer with expose.agent.a2a.prompts.elicit"
     )
 
 
 def _confirm_tag_unmatched(advisory: Advisory) -> str:
     return f'harness.confirm_tags names "{advisory.name}", which no tool carries: it gates nothing'
+
+
+def _confirm_denied(advisory: Advisory) -> str:
+    return f'"{advisory.name}" was not run: {advisory.error}'
+
+
+def _call_in_doubt(advisory: Advisory) -> str:
+    return f'"{advisory.name}" was not run again: {advisory.error}'
 
 
 def _unknown_tool(advisory: Advisory) -> str:
@@ -66,14 +67,6 @@ def _journal(what: str) -> Callable[[Advisory], str]:
 def _resume_paused_turn(advisory: Advisory) -> str:
     finishing = _counted(advisory.count, "call", "calls") if advisory.count else "what was open"
     return f"the conversation stopped part way through a turn; finishing {finishing} first"
-
-
-def _max_iterations(advisory: Advisory) -> str:
-    return f"the turn used all of its {advisory.count} iterations; a follow-up can steer it"
-
-
-def _turn_error(advisory: Advisory) -> str:
-    return f"the turn failed: {advisory.error}"
 
 
 def _tool_search_unsupported(advisory: Advisory) -> str:
@@ -99,11 +92,6 @@ def _tool_timeout(advisory: Advisory) -> str:
     return f'"{advisory.name}" was stopped at its time limit{reason}; harness.tool_timeout sets it'
 
 
-def _tool_deferred(advisory: Advisory) -> str:
-    note = f": {advisory.error}" if advisory.error else ""
-    return f'"{advisory.name}" answers later; the run stops until then{note}'
-
-
 def _approvals_dropped(advisory: Advisory) -> str:
     grants = _counted(advisory.count, "standing approval was", "standing approvals were")
     return f"{grants} dropped, because the tools or the configuration changed since"
@@ -117,37 +105,24 @@ def _drift(what: str) -> Callable[[Advisory], str]:
     return words
 
 
-def _prompt_denied(advisory: Advisory) -> str:
-    return f"a hook denied the prompt: {advisory.error}"
-
-
-def _run_end_hook(advisory: Advisory) -> str:
-    return f"a hook failed at the end of the run: {advisory.error}"
-
-
 _WORDINGS: Mapping[str, Callable[[Advisory], str]] = {
     "confirm_no_terminal": _confirm_no_terminal,
-    "hitl_no_terminal": _hitl_no_terminal,
     "confirm_tag_unmatched": _confirm_tag_unmatched,
+    "confirm_denied": _confirm_denied,
+    "call_in_doubt": _call_in_doubt,
     "unknown_tool": _unknown_tool,
     "missing_required": _missing_required,
     "journal_terminal": _journal("the end of the run could not be journaled"),
-    "journal_user": _journal("the prompt could not be journaled"),
     "journal_close": _journal("the journal could not be closed"),
     "resume_paused_turn": _resume_paused_turn,
-    "max_iterations_interactive": _max_iterations,
-    "turn_error_interactive": _turn_error,
     "tool_search_unsupported": _tool_search_unsupported,
     "unknown_reserved_tag": _unknown_reserved_tag,
     "behavior_tag_conflict": _behavior_tag_conflict,
     "tool_timeout": _tool_timeout,
-    "tool_deferred": _tool_deferred,
     "approvals_dropped": _approvals_dropped,
     "config_drift": _drift("the configuration"),
     "tool_set_drift": _drift("the tools"),
     "budget_drift": _drift("the budget"),
-    "prompt_denied": _prompt_denied,
-    "run_end_hook": _run_end_hook,
 }
 
 WORDED_KINDS = frozenset(_WORDINGS)

@@ -13,14 +13,21 @@ from typing import TYPE_CHECKING, Protocol
 
 from fisk_ai.errors import DeferredError, PromptAbortedError
 from fisk_ai.text import gojson, sanitise
-from fisk_ai.toolkit.prompter import NO_OPERATOR_REASON, Choice, GateRequest, Prompter
+from fisk_ai.toolkit.prompter import (
+    IN_DOUBT_PREFIX,
+    NO_OPERATOR_REASON,
+    Choice,
+    GateRequest,
+    Prompter,
+)
 
 if TYPE_CHECKING:
     from fisk_ai.sessions.records import CallApproval
 
-IN_DOUBT_PREFIX = "(may already have run) "
 IN_DOUBT_REASON = "outcome unknown: the worker stopped while this ran; check before repeating"
-DECLINED_REASON = "the operator declined this call; the decision is final, do not retry it"
+FINAL = "; the decision is final, do not retry it"
+"""What a model is told beside the reason; a person needs no such advice."""
+DECLINED_REASON = f"the operator declined this call{FINAL}"
 
 CAUSE_LIMIT = 500
 """Code points of a prompt failure quoted to the model; it may come from a peer."""
@@ -58,6 +65,11 @@ class Decision:
     reason: str = ""
     granted: str | None = None
     is_error: bool = False
+
+    @property
+    def cause(self) -> str:
+        """Return the reason as a person reads it, without advice to a model."""
+        return self.reason.removesuffix(FINAL)
 
     def result_text(self) -> str:
         """Return what the model reads of a refusal."""
@@ -155,9 +167,7 @@ class ConfirmGate:
             if control is not None:
                 raise control from exc
             cause = sanitise.for_terminal(str(exc), CAUSE_LIMIT)
-            return _Unanswered(
-                f"the operator could not be asked: {cause}; the decision is final, do not retry it"
-            )
+            return _Unanswered(f"the operator could not be asked: {cause}{FINAL}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +186,7 @@ def control_error(error: BaseException) -> DeferredError | PromptAbortedError | 
 
 
 def _in_doubt(request: GateRequest) -> GateRequest:
-    if request.display.startswith(IN_DOUBT_PREFIX):
+    if request.in_doubt:
         return request
     return replace(request, display=IN_DOUBT_PREFIX + request.display)
 

@@ -12,13 +12,17 @@ Choice = Literal["no", "once", "always"]
 
 NO_OPERATOR_REASON = "no interactive terminal is attached, so no operator could be asked"
 
+IN_DOUBT_PREFIX = "(may already have run) "
+"""Begins the display of a call in doubt, so that a surface that knows no better shows it too."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GateRequest:
     """A gated call as a person sees it.
 
-    ``display`` is the whole sanitised command line; ``args_sha256`` binds the answer to these
-    exact arguments.
+    ``display`` is the whole sanitised command line, which begins with the command;
+    ``args_sha256`` binds the answer to these exact arguments. ``tag`` is empty where no tag asks
+    for a person: such a call is asked about because it is in doubt.
     """
 
     tool_use_id: str
@@ -26,6 +30,11 @@ class GateRequest:
     display: str
     tag: str
     args_sha256: str
+
+    @property
+    def in_doubt(self) -> bool:
+        """Whether this call may have run already, in a run that was cut off."""
+        return self.display.startswith(IN_DOUBT_PREFIX)
 
 
 class Prompter(Protocol):

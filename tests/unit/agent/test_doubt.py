@@ -10,6 +10,7 @@ from fisk_ai.sessions.records import ToolResult
 from fisk_ai.testing.agent import AgentBench, call, say
 from fisk_ai.testing.events import ScriptedPrompter
 from fisk_ai.testing.tools import FakeTool
+from fisk_ai.toolkit.contract import Advisory
 
 UNKNOWN = "outcome unknown: the worker stopped while this ran; check before repeating"
 HARMFUL = [("ai:confirm",), ("ai:destructive",), ("ai:confirm", "ai:destructive")]
@@ -52,6 +53,8 @@ async def test_a_harmful_call_in_doubt_is_asked_about(
     await bench.resume(say("done"))
     (asked,) = bench.prompter.approvals
     assert asked.display == "(may already have run) remove {}"
+    assert asked.in_doubt
+    assert asked.tag == ("ai:confirm" if "ai:confirm" in tags else "")
     assert len(tool.calls) == 2
 
 
@@ -84,6 +87,8 @@ async def test_with_nobody_to_ask_a_call_in_doubt_gets_the_fixed_error(
     (record,) = await recorded(bench)
     assert (record.result.content, record.result.is_error) == (UNKNOWN, True)
     assert (record.dispatched, len(tool.calls), result.reason) == (False, 1, "completed")
+    told = [item for item in bench.events.of(Advisory) if item.kind != "confirm_no_terminal"]
+    assert told == [Advisory(kind="call_in_doubt", name="remove", error=UNKNOWN)]
 
 
 async def test_a_denied_call_in_doubt_gets_the_same_error(bench: AgentBench) -> None:
@@ -93,6 +98,7 @@ async def test_a_denied_call_in_doubt_gets_the_same_error(bench: AgentBench) -> 
     await bench.resume(say("done"))
     (record,) = await recorded(bench)
     assert (record.result.content, record.result.is_error, len(tool.calls)) == (UNKNOWN, True, 1)
+    assert bench.events.warnings() == ["call_in_doubt"]
 
 
 @pytest.mark.parametrize("tags", [(), ("ai:destructive", "ai:idempotent"), ("ai:idempotent",)])

@@ -2,15 +2,16 @@ from __future__ import annotations
 
 import pytest
 
-from fisk_ai.agent.events import Starting, ToolCallEvent
+from fisk_ai.agent.events import Starting, ToolCallEvent, ToolResultEvent
 from fisk_ai.agent.options import HeldApproval
-from fisk_ai.errors import DeferredError, PromptAbortedError
+from fisk_ai.errors import DeferredError, FiskError, PromptAbortedError
 from fisk_ai.sessions.digest import args_sha256
 from fisk_ai.sessions.records import CallApproval, Decision, Terminal, ToolResult
 from fisk_ai.testing.agent import AgentBench, call, say
 from fisk_ai.testing.events import ScriptedPrompter
 from fisk_ai.testing.tools import FakeTool
 from fisk_ai.text import gojson
+from fisk_ai.toolkit.contract import Advisory
 from fisk_ai.toolkit.prompter import NO_OPERATOR_REASON
 
 
@@ -45,6 +46,35 @@ async def test_with_nobody_to_ask_the_call_is_denied_in_words(bench: AgentBench)
     assert (tool.calls, bench.events.of(ToolCallEvent)) == ([], [])
     assert result.stats is not None
     assert result.stats.tool_calls == 1
+
+
+@pytest.mark.parametrize(
+    ("prompter", "reason"),
+    [
+        (ScriptedPrompter(present=False), NO_OPERATOR_REASON),
+        (ScriptedPrompter(["no"]), "the operator declined this call"),
+        (
+            ScriptedPrompter([FiskError("the line is dead")]),
+            "the operator could not be asked: the line is dead",
+        ),
+    ],
+    ids=["nobody", "no", "failure"],
+)
+async def test_a_denial_is_told_to_people_without_events_of_the_call(
+    bench: AgentBench, prompter: ScriptedPrompter, reason: str
+) -> None:
+    bench.tools, bench.prompter = [gated()], prompter
+    await bench.run(call(("a", "remove")), say("cannot"))
+    assert bench.events.of(Advisory)[-1] == Advisory(
+        kind="confirm_denied", name="remove", error=reason
+    )
+    assert bench.events.of(ToolCallEvent) == bench.events.of(ToolResultEvent) == []
+
+
+async def test_an_allowed_call_raises_no_advisory(bench: AgentBench) -> None:
+    bench.tools, bench.prompter = [gated()], ScriptedPrompter(["once"])
+    await bench.run(call(("a", "remove")), say("done"))
+    assert bench.events.warnings() == []
 
 
 async def test_a_denial_is_asked_again_for_the_next_call(bench: AgentBench) -> None:
@@ -100,7 +130,7 @@ async def test_a_changed_tool_set_drops_the_grants(bench: AgentBench) -> None:
     await bench.run(call(("a", "remove")), say("done"))
     bench.tools = [tool, FakeTool(name="other")]
     await bench.follow_up("again", call(("b", "remove")), say("done"))
-    assert bench.events.warnings() == ["approvals_dropped", "tool_set_drift"]
+    assert bench.events.warnings() == [*("approvals_dropped", "tool_set_drift", "confirm_denied")]
     assert len(tool.calls) == 1
 
 

@@ -15,7 +15,8 @@ from fisk_ai.toolkit.contract import Advisory
     ("advisory", "words"),
     [
         (Advisory(kind="confirm_no_terminal", count=2), "expose.agent.a2a.prompts.elicit"),
-        (Advisory(kind="hitl_no_terminal"), "expose.agent.a2a.prompts.elicit"),
+        (Advisory(kind="confirm_denied", name="wipe", error="declined"), "not run: declined"),
+        (Advisory(kind="call_in_doubt", name="wipe", error="unknown"), "not run again: unknown"),
         (Advisory(kind="confirm_tag_unmatched", name="impact:x"), '"impact:x"'),
         (Advisory(kind="tool_timeout", name="slow"), "harness.tool_timeout"),
         (Advisory(kind="unknown_tool", name="ghost"), 'called "ghost"'),
@@ -48,13 +49,20 @@ def test_the_reference_lists_every_worded_kind() -> None:
     } == WORDED_KINDS
 
 
+def test_every_worded_kind_is_raised_somewhere() -> None:
+    packages = Path(__file__).parents[3] / "shared" / "fisk_ai"
+    sources = [*(packages / "agent").rglob("*.py"), *(packages / "toolkit").rglob("*.py")]
+    text = "".join(source.read_text(encoding="utf-8") for source in sources)
+    assert {kind for kind in WORDED_KINDS if f'"{kind}"' not in text} == set()
+
+
 def test_an_unknown_kind_shows_its_fields() -> None:
     advisory = Advisory(kind="novel", name="n", count=3, params=("a", "b"), error="e")
     assert sentence(advisory) == "novel: n: 3: a, b: e"
 
 
 def test_a_warning_is_one_sanitised_line_of_bounded_length() -> None:
-    line = sentence(Advisory(kind="turn_error_interactive", error="\x1b[31m" + "x\n" * 1000))
+    line = sentence(Advisory(kind="journal_close", error="\x1b[31m" + "x\n" * 1000))
     assert "\x1b" not in line
     assert "\n" not in line
     assert len(line) <= SENTENCE_LIMIT + 1
