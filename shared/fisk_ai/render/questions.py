@@ -87,8 +87,7 @@ class TerminalPrompter:
 
     async def _approve(self, request: GateRequest) -> Choice:
         command = for_terminal(request.command, NAME_LIMIT)
-        tag = for_terminal(request.tag, NAME_LIMIT)
-        self._say(f'\nconfirmation required: "{command}" carries tag "{tag}"')
+        self._say(f"\nconfirmation required: {_why(request, command)}")
         self._say(f"-> {for_terminal(request.display, COMMAND_LINE_LIMIT)}")
         options = (
             "No, do not run it",
@@ -133,6 +132,14 @@ class TerminalPrompter:
 
     def _say(self, line: str) -> None:
         print(line, file=self.err, flush=True)
+
+
+def _why(request: GateRequest, command: str) -> str:
+    tag = for_terminal(request.tag, NAME_LIMIT)
+    carries = f'"{command}" carries tag "{tag}"' if tag else f'"{command}"'
+    if not request.in_doubt:
+        return carries
+    return f"the last run was cut off during this call, so it may already have run: {carries}"
 
 
 def _quoted(question: str) -> str:

@@ -59,12 +59,12 @@ def person() -> Iterator[Person]:
     os.close(leader)
 
 
-def _gate(command: str = "say") -> GateRequest:
+def _gate(command: str = "say", *, tag: str = "impact:rw", doubt: str = "") -> GateRequest:
     return GateRequest(
         tool_use_id="c1",
         command=command,
-        display="cowsay say Moo",
-        tag="impact:rw",
+        display=f"{doubt}cowsay say Moo",
+        tag=tag,
         args_sha256="0" * 64,
     )
 
@@ -82,6 +82,29 @@ async def test_no_is_the_first_choice_and_the_default(
     assert 'confirmation required: "say" carries tag "impact:rw"\n-> cowsay say Moo\n' in shown
     assert "Run this command?\n  1) No, do not run it\n  2) Yes, run it once\n" in shown
     assert ("will not ask again" in shown) is (choice == "always")
+
+
+@pytest.mark.parametrize(
+    ("tag", "words"), [("", '"say"\n'), ("impact:rw", '"say" carries tag "impact:rw"\n')]
+)
+@pytest.mark.parametrize(
+    ("doubt", "reason"),
+    [
+        ("", ""),
+        (
+            "(may already have run) ",
+            "the last run was cut off during this call, so it may already have run: ",
+        ),
+    ],
+)
+async def test_a_question_says_why_it_is_asked(
+    person: Person, tag: str, words: str, doubt: str, reason: str
+) -> None:
+    asking = asyncio.ensure_future(person.prompter.approve(_gate(tag=tag, doubt=doubt)))
+    await person.types("\n")
+    assert await asking == "no"
+    shown = person.screen.getvalue()
+    assert f"confirmation required: {reason}{words}-> {doubt}cowsay say Moo\n" in shown
 
 
 async def test_anything_but_a_number_of_the_list_asks_again(person: Person) -> None:
