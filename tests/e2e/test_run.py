@@ -25,7 +25,8 @@ def test_standard_output_is_the_answer_and_nothing_else(agent: Agent) -> None:
     done = agent.rehearse("tell", "me", "--thinking", "--tool-output")
     assert done.status == 0
     assert done.out == "It says **Moo**.\n"
-    lines = done.err.splitlines()
+    warning, *lines = done.err.splitlines()
+    assert warning.startswith("warning from agent cow: 1 tool needs a person's approval")
     assert lines[:7] == [
         "",
         "[thinking]",
