@@ -18,8 +18,11 @@ from pathlib import Path
 import uvloop
 
 from agent_worker import arguments
-from agent_worker.app import run
 from agent_worker.ready import ReadyLine
+from fisk_ai import imports
+
+with imports.uncollected():
+    from agent_worker.app import run
 
 INTERVAL_S = 0.005
 WORTH_KEEPING_S = 0.001
