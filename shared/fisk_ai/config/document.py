@@ -15,7 +15,7 @@ from typing import Final, NoReturn, cast
 
 import yaml
 
-from fisk_ai.config import core_schema
+from fisk_ai.config import core_schema, grammar
 from fisk_ai.config.scalar import canonical, quote
 from fisk_ai.errors import ConfigError
 
@@ -34,6 +34,7 @@ Position = tuple[int, int]
 
 _START: Final = (1, 1)
 _TOO_LARGE: Final = "the file is over 1 MiB: is it an agent's configuration?"
+_EMPTY: Final = "the file is empty: a run needs application_path, system_prompt and llm.model"
 _SURROGATES: Final = re.compile(
     r"(?<!\\)((?:\\\\)*)\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})"
 )
@@ -53,6 +54,16 @@ class Document:
             if path[:end] in self.positions:
                 return self.positions[path[:end]]
         return _START
+
+    def placed(self, error: ConfigError) -> ConfigError:
+        """Return ``error`` with the place of its key, if the file writes that key."""
+        written = (path for path in self.positions if key_name(path) == error.key)
+        path = next(written, None)
+        if path is None:
+            return error
+        line, column = self.positions[path]
+        placed = f"checking config: {self.source}:{line}:{column}: {error}"
+        return ConfigError(placed, key=error.key)
 
 
 def refusal(source: Path, position: Position, reason: str) -> ConfigError:
@@ -93,7 +104,7 @@ def read(text: str, source: Path) -> Document:
         raise refusal(source, _START, _TOO_LARGE)
     node = _compose(text, source)
     if node is None:
-        raise refusal(source, _START, "the file is empty: write at least llm.model")
+        raise refusal(source, _START, _EMPTY)
     if not isinstance(node, yaml.MappingNode):
         raise refusal(source, _position(node), "the file must be a mapping of keys to values")
     reader = _Reader(source)
@@ -104,9 +115,8 @@ def _compose(text: str, source: Path) -> yaml.Node | None:
     try:
         node: object = yaml.compose(_pair_surrogates(text), Loader=core_schema.CoreLoader)
     except yaml.MarkedYAMLError as exc:
-        mark = exc.problem_mark or exc.context_mark
-        position = (mark.line + 1, mark.column + 1) if mark else _START
-        raise refusal(source, position, _yaml_reason(exc)) from exc
+        position, reason = grammar.explain(exc, text)
+        raise refusal(source, position, reason) from exc
     except yaml.reader.ReaderError as exc:
         raise refusal(source, _START, f"{exc.reason}: is this a text file?") from exc
     except UnicodeEncodeError as exc:
@@ -114,11 +124,6 @@ def _compose(text: str, source: Path) -> yaml.Node | None:
     if isinstance(node, yaml.ScalarNode) and node.value == "":
         return None
     return cast("yaml.Node | None", node)
-
-
-def _yaml_reason(error: yaml.MarkedYAMLError) -> str:
-    problem = (error.problem or "").removeprefix("but ")
-    return f"{problem} ({error.context})" if error.context else problem
 
 
 def _pair_surrogates(text: str) -> str:

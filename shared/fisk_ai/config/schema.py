@@ -13,10 +13,14 @@ from pydantic_core import ErrorDetails
 from fisk_ai.config.document import Document, KeyPath, Position, key_name, refusal
 from fisk_ai.config.model import Config
 from fisk_ai.config.scalar import quote
+from fisk_ai.config.standing import CONSUMED, HOLDS
 from fisk_ai.errors import ConfigError
 
 _NEAR: Final = 0.7
 """Share of letters two keys must have in common before one is suggested for the other."""
+
+_FEW: Final = 3
+"""Keys that one message suggests; more would be a list to search."""
 
 _RENAMED: Final[dict[KeyPath, str]] = {
     ("mcp_servers",): "mcp_clients",
@@ -103,23 +107,35 @@ def _kind_of(value: object) -> str:
 
 
 def _unknown(path: KeyPath) -> str:
-    near = _nearest(path)
-    hint = f'; did you mean "{near}"?' if near else ""
+    near = " or ".join(quote(key) for key in _nearest(path))
+    hint = f"; did you mean {near}?" if near else ""
     return f"unknown key {quote(key_name(path))}{hint}"
 
 
-def _nearest(path: KeyPath) -> str:
-    """Return the key meant: a sibling spelled alike, else the same word in another block."""
+def _nearest(path: KeyPath) -> list[str]:
+    """Return the keys meant: this word in another block, or a sibling spelled alike.
+
+    A key that works is nearer than one spelled alike, and that nearer than one not built yet.
+    """
     if path in _RENAMED:
-        return _RENAMED[path]
-    block = ".".join(part for part in path[:-1] if isinstance(part, str))
+        return [_RENAMED[path]]
     written = str(path[-1])[:64]
-    siblings = {_child(key, block): key for key in _every_key() if _child(key, block)}
-    close = difflib.get_close_matches(written, siblings, n=1, cutoff=_NEAR)
-    if close:
-        return f"{key_name(path[:-1])}.{close[0]}".removeprefix(".")
     elsewhere = [key for key in _every_key() if key.rpartition(".")[2] == written]
-    return elsewhere[0] if len(elsewhere) == 1 else ""
+    working = [key for key in elsewhere if _works(key)]
+    found = working or _spelled_alike(path, written) or elsewhere
+    return found if len(found) <= _FEW else []
+
+
+def _spelled_alike(path: KeyPath, written: str) -> list[str]:
+    block = ".".join(part for part in path[:-1] if isinstance(part, str))
+    siblings = filter(None, (_child(key, block) for key in _every_key()))
+    close = difflib.get_close_matches(written, siblings, n=1, cutoff=_NEAR)
+    return [f"{key_name(path[:-1])}.{name}".removeprefix(".") for name in close]
+
+
+def _works(key: str) -> bool:
+    """Say whether a key, or one below it, does something in this release."""
+    return any(f"{known}.".startswith(f"{key}.") for known in (*CONSUMED, *HOLDS))
 
 
 def _child(key: str, block: str) -> str:

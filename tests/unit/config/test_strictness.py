@@ -19,6 +19,24 @@ from fisk_ai.errors import ConfigError
 Read = Callable[..., Config]
 Refusal = Callable[..., ConfigError]
 
+EMPTY = "the file is empty: a run needs application_path, system_prompt and llm.model"
+DEEPER = (
+    "the line is indented deeper than the key above: line it up with that key, or put a text of"
+    " several lines in quotes"
+)
+NO_COLON_ABOVE = (
+    "the line above has no colon: write key: value, or put a text of several lines in quotes"
+)
+NOT_LINED_UP = "the line does not fit those above: line it up with the key beside it"
+COLON = "a colon followed by a blank ends a key: put the text in quotes"
+TAB = "a tab stands in the indentation: use spaces"
+QUOTE = "a text cannot begin with this character: put the text in quotes"
+BACKSLASH = "a backslash in double quotes begins an escape: use single quotes"
+BEHIND = (
+    "something stands behind the end of a quoted text or a list: put the whole text in quotes, and"
+    " write a quote inside it twice"
+)
+
 
 @pytest.mark.parametrize(
     ("text", "message"),
@@ -80,17 +98,17 @@ Refusal = Callable[..., ConfigError]
         ("harness: {no_tui: 1}", '1:11: "harness.no_tui" must be true or false, not a number'),
         ("zzz: 1\nllm: {model: []}", '1:1: unknown key "zzz"'),
         ("llm: {model: []}\nzzz: 1", '1:7: "llm.model" must be text, not a list'),
-        ("", "1:1: the file is empty: write at least llm.model"),
-        ("# nothing\n", "1:1: the file is empty: write at least llm.model"),
-        ("---\n", "1:1: the file is empty: write at least llm.model"),
+        ("", f"1:1: {EMPTY}"),
+        ("# nothing\n", f"1:1: {EMPTY}"),
+        ("---\n", f"1:1: {EMPTY}"),
         ("- a", "1:1: the file must be a mapping of keys to values"),
         ("just words", "1:1: the file must be a mapping of keys to values"),
         (
             "a: 1\n---\nb: 2",
-            "2:1: found another document (expected a single document in the stream)",
+            "2:1: a line --- begins a second document: keep one",
         ),
-        ("a: *b", "1:4: found undefined alias"),
-        ("a: 1\n b: 2", "2:3: mapping values are not allowed in this context"),
+        ("a: *b", "1:4: a * begins a reference, and nothing has that name: put text in quotes"),
+        ("a: 1\n b: 2", f"2:3: {DEEPER}"),
         ("<<: {a: 1}", "1:1: merge keys (<<) are not accepted: write the keys out"),
         ("? [a]\n: b", "1:3: a key must be text"),
         ("~: b", "1:1: a key must be text"),
@@ -108,7 +126,7 @@ Refusal = Callable[..., ConfigError]
         ("a: " + "[" * 70 + "]" * 70, "1:68: the file is nested over 64 levels deep"),
         (
             "a: " + "[" * 9000,
-            "1:1003: exceeded maximum nesting depth (while increasing flow level)",
+            "1:1003: the file is nested too deep",
         ),
         ("llm: {options: &x {a: *x}}", "1:16: the file is nested over 64 levels deep"),
     ],
@@ -117,6 +135,70 @@ def test_a_file_of_the_wrong_shape_is_refused_with_its_place(
     refusal: Refusal, text: str, message: str
 ) -> None:
     assert str(refusal(text)) == f"parsing config: agent.yaml:{message}"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("llm:\n\tmodel: x\n", f"2:1: {TAB}"),
+        ("llm:\n  model: x\n \tprovider: y\n", f"3:2: {TAB}"),
+        ("system_prompt: |\n\tHello\n", f"2:1: {TAB}"),
+        ("system_prompt: You: be nice\n", f"1:19: {COLON}"),
+        ("llm:\n  model: x\n    provider: y\n", f"3:13: {DEEPER}"),
+        ("llm:\n  model: x\n\n\n    provider: y\n", f"5:13: {DEEPER}"),
+        ("llm:\n  model: x\n provider: y\n", f"3:2: {NOT_LINED_UP}"),
+        ("system_prompt: |\n  One\n two\nicon: x\n", f"3:2: {NOT_LINED_UP}"),
+        ("identity\nicon: x\n", f"2:5: {NO_COLON_ABOVE}"),
+        ("prompts:\n- a\nicon\n", "3:1: a colon is missing: write key: value"),
+        (
+            "- a: b\n c: d\n",
+            "2:2: the line does not fit the list above: line it up with its entries",
+        ),
+        (
+            "prompts: [a, b\nicon: x\n",
+            "2:5: before this a comma is missing, or the ] of the list that opens in line 1",
+        ),
+        (
+            '{"a": 1\n"b": 2}',
+            "2:4: before this a comma is missing, or the } of the mapping that opens in line 1",
+        ),
+        ('icon: "abc\nidentity: x\n', "1:7: the quote that opens here is never closed: close it"),
+        ("icon: 'it's'\n", f"1:11: {BEHIND}"),
+        ('system_prompt: "hi" there\n', f"1:21: {BEHIND}"),
+        ("icon: @x\n", f"1:7: {QUOTE}"),
+        ("icon: *\n", f"1:8: {QUOTE}"),
+        ("icon: ]\n", f"1:7: {QUOTE}"),
+        ('icon: "\\d"\n', f"1:8: {BACKSLASH}"),
+        ('icon: "\\u00"\n', f"1:10: {BACKSLASH}"),
+        ("a: &x 1\nb: &x 2\n", "2:4: this is no YAML: second occurrence"),
+    ],
+)
+def test_a_slip_of_the_pen_is_explained_without_the_parser_s_words(
+    refusal: Refusal, text: str, message: str
+) -> None:
+    assert str(refusal(text)) == f"parsing config: agent.yaml:{message}"
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("llm:\nmodel: x", '"llm.model"'),
+        ("tool_timeout: 1m", '"harness.tool_timeout"'),
+        ("max_tokens: 5", '"llm.budget.max_tokens"'),
+        ("budget: {}", '"llm.budget"'),
+        ("llm: {max_tokens: 5}", '"llm.budget.max_tokens"'),
+        ("llm: {budget: {tool_timeout: 5s}}", '"harness.tool_timeout"'),
+        ("llm: {budget: {timeout: 5s}}", '"llm.budget.call_timeout"'),
+        ("llm: {identity: x}", '"identity"'),
+        ("tools: [x]", '"include.tools" or "exclude.tools"'),
+        ("options: {}", '"harness.sessions.options" or "llm.options"'),
+        ("harness: {mcp: {}}", '"expose.agent.mcp"'),
+    ],
+)
+def test_a_key_in_the_wrong_block_comes_with_its_whole_path(
+    refusal: Refusal, text: str, meant: str
+) -> None:
+    assert str(refusal(text)).endswith(f"; did you mean {meant}?")
 
 
 def test_aliases_that_multiply_are_stopped(refusal: Refusal) -> None:

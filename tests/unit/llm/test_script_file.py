@@ -114,7 +114,7 @@ def test_an_empty_list_of_turns_is_a_script(tmp_path: Path) -> None:
         ("", "is empty"),
         ("# nothing yet\n", "is empty"),
         ("{}", "Object missing required field `turns`"),
-        ("turns: " + "[" * 5000, "1:1007: exceeded maximum nesting depth"),
+        ("turns: " + "[" * 5000, "1:1007: the file is nested too deep"),
     ],
 )
 def test_a_script_that_cannot_be_meant_is_refused_with_its_place(
