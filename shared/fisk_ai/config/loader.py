@@ -32,10 +32,19 @@ def loads(text: str, mode: Mode, *, source: Path) -> Config:
     """Return the configuration in ``text``, as if it stood in the file ``source``.
 
     Raises:
-        ConfigError: one sentence with the key and what to do; only the first failure is told.
+        ConfigError: one sentence with the key, its place where it is written, and what to do; only
+            the first failure is told.
     """
-    written = schema.unmarshal(document.read(text, source))
-    config = prepare(written.read_from(source))
+    read = document.read(text, source)
+    written = schema.unmarshal(read).read_from(source)
+    try:
+        return _checked(written, mode)
+    except ConfigError as exc:
+        raise read.placed(exc) from exc.__cause__
+
+
+def _checked(written: Config, mode: Mode) -> Config:
+    config = prepare(written)
     refuse_unbuilt(config)
     validate(config, mode)
     return config

@@ -1,5 +1,6 @@
 """What a written configuration means: normalised lists and words, the derived name, defaults.
 
+What is written is checked before it is normalised, so that a message repeats a person's own words.
 Each step gives the same result when it is done again. The order of the checks is part of the
 contract, since the first failure is the message.
 """
@@ -31,6 +32,9 @@ EFFORT_LIMIT: Final = 32
 SERVED_TOOLS_LIMIT: Final = 1024
 """Tool calls served at once: each is a child process."""
 
+_PYTHON: Final = ".py"
+"""How programs end whose base name could never be an identity."""
+
 _EFFORT: Final = re.compile(r"[a-z_-]*")
 _NOT_NEGATIVE: Final = "must not be negative"
 _POSITIVE: Final = "must be greater than zero"
@@ -42,17 +46,16 @@ def prepare(config: Config) -> Config:
     Raises:
         ConfigError: a value that can never be meant, whatever the process is for.
     """
-    prepared = _normalise(_derive_identity(config))
     for check in _CHECKS:
-        check(prepared)
-    return prepared
+        check(config)
+    return _normalise(_derive_identity(config))
 
 
 def _derive_identity(config: Config) -> Config:
     if config.named_identity:
         return config
     base = config.application_path.rstrip("/").rpartition("/")[2]
-    return config.derived_as(base or DEFAULT_IDENTITY)
+    return config.derived_as(base.removesuffix(_PYTHON) or DEFAULT_IDENTITY)
 
 
 def _normalise(config: Config) -> Config:
@@ -118,18 +121,16 @@ def _normalise_expose(expose: Expose) -> Expose:
 
 def _check_pii(config: Config) -> None:
     mode = config.harness.pii.mode
-    if mode not in ("", "redact", "reject", "off"):
+    if _word(mode) not in ("", "redact", "reject", "off"):
         raise _invalid("harness.pii.mode", mode, "must be redact, reject or off")
 
 
 def _check_effort(config: Config) -> None:
-    effort = config.llm.reasoning_effort
-    if len(effort) > EFFORT_LIMIT:
-        reason = f"over {EFFORT_LIMIT} characters"
-        raise ConfigError(f"invalid llm reasoning_effort: {reason}", key="llm.reasoning_effort")
-    if not _EFFORT.fullmatch(effort):
-        reason = "letters, underscores and hyphens only"
-        raise _invalid("llm reasoning_effort", effort, reason, key="llm.reasoning_effort")
+    key, effort = "llm.reasoning_effort", config.llm.reasoning_effort
+    if len(_word(effort)) > EFFORT_LIMIT:
+        raise ConfigError(f"invalid {key}: over {EFFORT_LIMIT} characters", key=key)
+    if not _EFFORT.fullmatch(_word(effort)):
+        raise _invalid(key, effort, "letters, underscores and hyphens only")
 
 
 def _check_a2a(config: Config) -> None:
@@ -144,7 +145,7 @@ def _check_a2a(config: Config) -> None:
 
 def _check_served_tools(a2a: A2A) -> None:
     key = "expose.agent.a2a.max_concurrent_tools"
-    _check_not_negative(key, a2a.max_concurrent_tools, key=key)
+    _check_not_negative(key, a2a.max_concurrent_tools)
     if a2a.max_concurrent_tools > SERVED_TOOLS_LIMIT:
         reason = f"must not exceed {SERVED_TOOLS_LIMIT}"
         raise ConfigError(f"invalid {key} {a2a.max_concurrent_tools}: {reason}", key=key)
@@ -153,9 +154,9 @@ def _check_served_tools(a2a: A2A) -> None:
 
 def _check_prompts(prompts: Prompts) -> None:
     base = "expose.agent.a2a.prompts"
-    if prompts.approve not in ("caller", "operator"):
+    if _word(prompts.approve, "caller") not in ("caller", "operator"):
         raise _invalid(f"{base}.approve", prompts.approve, "must be caller or operator")
-    if prompts.approvals not in ("deny", "park"):
+    if _word(prompts.approvals, "deny") not in ("deny", "park"):
         raise _invalid(f"{base}.approvals", prompts.approvals, "must be deny or park")
     _check_duration(f"{base}.elicit_max", prompts.elicit_max)
 
@@ -167,8 +168,8 @@ def _check_tool_timeout(config: Config) -> None:
 def _check_budget(config: Config) -> None:
     budget: Budget = config.llm.budget
     for name in ("max_tokens", "max_output_tokens", "max_iterations"):
-        _check_not_negative(f"llm {name}", getattr(budget, name), key=f"llm.budget.{name}")
-    _check_duration("llm call_timeout", budget.call_timeout, key="llm.budget.call_timeout")
+        _check_not_negative(f"llm.budget.{name}", getattr(budget, name))
+    _check_duration("llm.budget.call_timeout", budget.call_timeout)
 
 
 def _check_knowledge(config: Config) -> None:
@@ -205,22 +206,22 @@ _CHECKS: Final[tuple[Callable[[Config], None], ...]] = (
 )
 
 
-def _invalid(name: str, value: str, reason: str, *, key: str = "") -> ConfigError:
-    return ConfigError(f"invalid {name} {quote(value)}: {reason}", key=key or name)
+def _invalid(key: str, value: str, reason: str) -> ConfigError:
+    return ConfigError(f"invalid {key} {quote(value)}: {reason}", key=key)
 
 
-def _check_not_negative(name: str, value: int, *, key: str) -> None:
+def _check_not_negative(key: str, value: int) -> None:
     if value < 0:
-        raise ConfigError(f"invalid {name} {value}: {_NOT_NEGATIVE}", key=key)
+        raise ConfigError(f"invalid {key} {value}: {_NOT_NEGATIVE}", key=key)
 
 
-def _check_duration(name: str, text: str, *, key: str = "", zero: bool = False) -> None:
+def _check_duration(key: str, text: str, *, zero: bool = False) -> None:
     """Refuse what is no duration; zero is for those keys that give it a meaning."""
     if not text:
         return
     try:
         length_s = parse_duration(text)
     except ConfigError as exc:
-        raise _invalid(name, text, str(exc), key=key) from exc
+        raise _invalid(key, text, str(exc)) from exc
     if length_s < 0 or (length_s == 0 and not zero):
-        raise _invalid(name, text, _NOT_NEGATIVE if zero else _POSITIVE, key=key)
+        raise _invalid(key, text, _NOT_NEGATIVE if zero else _POSITIVE)

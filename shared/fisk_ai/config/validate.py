@@ -7,10 +7,15 @@ from enum import StrEnum
 from typing import Final
 
 from fisk_ai.config.model import Config
+from fisk_ai.config.prepare import DEFAULT_IDENTITY
 from fisk_ai.config.scalar import quote
 from fisk_ai.errors import ConfigError
 
 IDENTITY: Final = re.compile(r"[a-zA-Z0-9_-]+")
+_OTHERS: Final = re.compile(r"[^a-zA-Z0-9_-]+")
+
+SUGGESTED_LIMIT: Final = 40
+"""Characters of an identity that is suggested: a name, never what was pasted by mistake."""
 
 
 class Mode(StrEnum):
@@ -48,12 +53,17 @@ def _check_always(config: Config) -> None:
             key="global_flags",
         )
     if not IDENTITY.fullmatch(config.identity):
-        raise ConfigError(
-            f"identity {quote(config.identity)} is invalid: it must contain only letters, digits,"
-            " '-' or '_' (it doubles as a NATS queue group); set an explicit identity if the"
-            " application binary name contains other characters",
-            key="identity",
-        )
+        raise _invalid_identity(config.identity)
+
+
+def _invalid_identity(identity: str) -> ConfigError:
+    """Say what an identity may hold, and write out one that is near."""
+    near = _OTHERS.sub("-", identity).strip("-")[:SUGGESTED_LIMIT] or DEFAULT_IDENTITY
+    return ConfigError(
+        f"identity {quote(identity)} is invalid: it must contain only letters, digits, '-' or '_',"
+        f" because it becomes part of the agent's subjects; write identity: {near}",
+        key="identity",
+    )
 
 
 def _check_serve(config: Config) -> None:

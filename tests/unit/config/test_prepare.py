@@ -46,6 +46,9 @@ def test_endpoints_have_the_documented_defaults(read: Read) -> None:
         ("application_path: ./bin/cow//", "cow", False),
         ("application_path: cow", "cow", False),
         ("application_path: /", "fisk-ai", False),
+        ("application_path: ./todo.py", "todo", False),
+        ("application_path: .py", "fisk-ai", False),
+        ("identity: todo\napplication_path: ./todo.py", "todo", True),
         ("identity: ''", "fisk-ai", False),
         ("display_name: x", "fisk-ai", False),
         ("identity: fisk-ai", "fisk-ai", True),
@@ -78,6 +81,23 @@ def test_an_identity_that_cannot_be_a_subject_token_is_refused(
     error = refusal(f"llm: {{model: m}}\nsystem_prompt: s\nidentity: {identity!r}", mode)
     assert error.key == "identity"
     assert "only letters, digits, '-' or '_'" in str(error)
+
+
+@pytest.mark.parametrize(
+    ("text", "suggested"),
+    [
+        ("application_path: ./todo.sh", "todo-sh"),
+        ("application_path: ./to do.py", "to-do"),
+        ("identity: my.todo!", "my-todo"),
+        ("identity: '...'", "fisk-ai"),
+        (f"identity: {'.x' * 50}", "x" + "-x" * 19 + "-"),
+    ],
+)
+def test_an_invalid_identity_comes_with_one_that_is_valid(
+    read: Read, refusal: Refusal, text: str, suggested: str
+) -> None:
+    assert str(refusal(text)).endswith(f"; write identity: {suggested}")
+    assert read(f"identity: {suggested}").identity == suggested
 
 
 def test_lists_of_words_are_trimmed_and_hold_each_word_once(read: Read) -> None:

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -16,17 +17,17 @@ Refusal = Callable[..., ConfigError]
     [
         (
             "harness: {pii: {mode: Hide}}",
-            'invalid harness.pii.mode "hide": must be redact, reject or off',
+            'invalid harness.pii.mode "Hide": must be redact, reject or off',
             "harness.pii.mode",
         ),
         (
             f"llm: {{reasoning_effort: {'a' * 33}}}",
-            "invalid llm reasoning_effort: over 32 characters",
+            "invalid llm.reasoning_effort: over 32 characters",
             "llm.reasoning_effort",
         ),
         (
             "llm: {reasoning_effort: High2}",
-            'invalid llm reasoning_effort "high2": letters, underscores and hyphens only',
+            'invalid llm.reasoning_effort "High2": letters, underscores and hyphens only',
             "llm.reasoning_effort",
         ),
         (
@@ -89,27 +90,27 @@ Refusal = Callable[..., ConfigError]
         ),
         (
             "llm: {budget: {max_tokens: -5}}",
-            "invalid llm max_tokens -5: must not be negative",
+            "invalid llm.budget.max_tokens -5: must not be negative",
             "llm.budget.max_tokens",
         ),
         (
             "llm: {budget: {max_output_tokens: -5}}",
-            "invalid llm max_output_tokens -5: must not be negative",
+            "invalid llm.budget.max_output_tokens -5: must not be negative",
             "llm.budget.max_output_tokens",
         ),
         (
             "llm: {budget: {max_iterations: -5}}",
-            "invalid llm max_iterations -5: must not be negative",
+            "invalid llm.budget.max_iterations -5: must not be negative",
             "llm.budget.max_iterations",
         ),
         (
             "llm: {budget: {call_timeout: 0s}}",
-            'invalid llm call_timeout "0s": must be greater than zero',
+            'invalid llm.budget.call_timeout "0s": must be greater than zero',
             "llm.budget.call_timeout",
         ),
         (
             "llm: {budget: {call_timeout: -1s}}",
-            'invalid llm call_timeout "-1s": must be greater than zero',
+            'invalid llm.budget.call_timeout "-1s": must be greater than zero',
             "llm.budget.call_timeout",
         ),
         (
@@ -144,7 +145,33 @@ def test_a_value_that_can_never_be_meant_is_refused(
     refusal: Refusal, text: str, message: str, key: str
 ) -> None:
     error = refusal(text)
-    assert (str(error), error.key) == (message, key)
+    place, _, said = str(error).partition(": " + message)
+    assert (re.sub(r"\d+$", "N", place), said, error.key) == (
+        "checking config: agent.yaml:1:N",
+        "",
+        key,
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "start"),
+    [
+        ("identity: x\nharness:\n  tool_timeout: 30\n", "3:3: invalid harness.tool_timeout "),
+        ("llm:\n  budget:\n    max_tokens: -5\n", "3:5: invalid llm.budget.max_tokens -5: "),
+        ("llm:\n  reasoning_effort: ' HIGH!'\n", '2:3: invalid llm.reasoning_effort " HIGH!": '),
+        ("identity: a.b\n", '1:1: identity "a.b" is invalid: '),
+        ("harness: {knowledge: {citations: [{}]}}", "1:35: invalid harness.knowledge.citations[0]"),
+        ("llm: {}\nremote_tools: [{name: a}]", "2:1: remote_tools is not built yet"),
+    ],
+)
+def test_a_value_that_is_refused_after_reading_is_told_with_its_place(
+    refusal: Refusal, text: str, start: str
+) -> None:
+    assert str(refusal(text)).startswith(f"checking config: agent.yaml:{start}")
+
+
+def test_a_key_that_is_missing_has_no_place(refusal: Refusal) -> None:
+    assert str(refusal("identity: x", Mode.AGENT)).startswith("system_prompt is required")
 
 
 FAULTS = [
