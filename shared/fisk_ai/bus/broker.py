@@ -3,7 +3,8 @@
 Its random credentials exist in memory only. The configuration is handed over in a file that has no
 name: the child opens it through its own descriptor, so there is never a path to read it from, also
 when this process is killed at the worst moment. The child has a session of its own (an interrupt
-from the terminal does not reach it), none of our descriptors, and ends when we do.
+from the terminal does not reach it), none of our descriptors, and ends when we do: killed at once
+when it keeps nothing, asked when it has a store to close.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import json
 import os
 import secrets
 import shutil
+import signal
 import sys
 import sysconfig
 import tempfile
@@ -85,6 +87,8 @@ class Broker:
     password: str = field(repr=False)
     process: asyncio.subprocess.Process
     private: tempfile.TemporaryDirectory[str]
+    keeps: bool = False
+    """Whether it has a store, which it is given the time to close."""
 
     @property
     def pid(self) -> int:
@@ -123,12 +127,12 @@ class Broker:
                 handed = [inherited.enter_context(configuration)]
                 if store is not None:
                     handed.append(inherited.enter_context(_locked(store)))
-                process = await _spawn(program, handed)
+                process = await _spawn(program, handed, _ends_with(keeps=jetstream))
                 url = await _wait_listening(process, Path(private.name))
         except BaseException:
             private.cleanup()
             raise
-        return cls(url, user, password, process, private)
+        return cls(url, user, password, process, private, jetstream)
 
     async def died(self) -> None:
         """Wait until the server is gone, whoever ended it."""
@@ -136,7 +140,7 @@ class Broker:
 
     async def stop(self) -> None:
         """End the server and remove its files; calling it twice is harmless."""
-        await _end(self.process)
+        await _end(self.process, _ends_with(keeps=self.keeps))
         self.private.cleanup()
 
 
@@ -187,7 +191,14 @@ def _locked(store: Path) -> IO[bytes]:
     return lock
 
 
-async def _spawn(program: Path, handed: list[IO[bytes]]) -> asyncio.subprocess.Process:
+def _ends_with(*, keeps: bool) -> signal.Signals:
+    """Return the signal that ends a server; SIGTERM is lost while it starts or is stopped."""
+    return signal.SIGTERM if keeps else signal.SIGKILL
+
+
+async def _spawn(
+    program: Path, handed: list[IO[bytes]], death: signal.Signals
+) -> asyncio.subprocess.Process:
     descriptors = [file.fileno() for file in handed]
     try:
         return await asyncio.create_subprocess_exec(
@@ -199,7 +210,7 @@ async def _spawn(program: Path, handed: list[IO[bytes]]) -> asyncio.subprocess.P
             stderr=asyncio.subprocess.DEVNULL,
             pass_fds=descriptors,
             start_new_session=True,
-            preexec_fn=partial(die_with_parent, os.getpid()),
+            preexec_fn=partial(die_with_parent, os.getpid(), death),
         )
     except OSError as exc:
         raise SetupError(f'the broker "{program}" could not be run: {exc}') from exc
@@ -240,9 +251,11 @@ def _log_tail(private: Path) -> str:
     return " | ".join(line.strip() for line in lines.splitlines()[-5:]) or "it wrote no log"
 
 
-async def _end(process: asyncio.subprocess.Process) -> None:
+async def _end(
+    process: asyncio.subprocess.Process, number: signal.Signals = signal.SIGKILL
+) -> None:
     if process.returncode is None:
-        process.terminate()
+        process.send_signal(number)
     try:
         async with asyncio.timeout(STOP_TIMEOUT_S):
             await process.wait()

@@ -14,18 +14,19 @@ _libc = ctypes.CDLL(None, use_errno=True)
 """Loaded here, because nothing may be loaded between fork and exec."""
 
 
-def die_with_parent(parent_pid: int = 0) -> None:
-    """Have the kernel end this process with SIGTERM when the thread that started it ends.
+def die_with_parent(parent_pid: int = 0, number: signal.Signals = signal.SIGTERM) -> None:
+    """Have the kernel end this process with ``number`` when the thread that started it ends.
 
     For use between fork and exec, or first thing in a child. Start such a child from the main
     thread: the signal comes when that *thread* ends. With ``parent_pid``, a parent that was gone
-    before the kernel knew ends this process at once. Does nothing where the kernel cannot do it.
+    before the kernel knew ends this process at once. SIGTERM is lost on a program that catches it
+    before it is ready to end; SIGKILL never is. Does nothing where the kernel cannot do it.
     """
     if sys.platform != "linux":
         return
-    _libc.prctl(_PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+    _libc.prctl(_PR_SET_PDEATHSIG, int(number), 0, 0, 0)
     if parent_pid and os.getppid() != parent_pid:
-        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), number)
 
 
 async def wait_owner_gone(fd: int) -> None:

@@ -202,3 +202,14 @@ async def test_a_broker_that_is_killed_can_be_stopped_all_the_same(tmp_path: Pat
     await broker.stop()
 
     assert _files(tmp_path) == []
+
+
+async def test_a_server_that_is_stopped_and_keeps_nothing_is_ended_at_once(tmp_path: Path) -> None:
+    broker = await Broker.start(directory=tmp_path, environ=os.environ)
+    os.kill(broker.pid, signal.SIGSTOP)
+
+    async with asyncio.timeout(2):
+        await broker.stop()
+
+    assert broker.process.returncode == -signal.SIGKILL
+    assert _files(tmp_path) == []

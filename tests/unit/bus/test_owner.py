@@ -19,7 +19,8 @@ from functools import partial
 from fisk_ai.bus.owner import die_with_parent
 
 child = subprocess.Popen(
-    ["sleep", "60"], stdout=subprocess.DEVNULL, preexec_fn=partial(die_with_parent, {parent})
+    ["sh", "-c", {program!r}], stdout=subprocess.DEVNULL,
+    preexec_fn=partial(die_with_parent, {parent}, signal.{number}),
 )
 print(child.pid, flush=True)
 sys.stdin.read(1)
@@ -27,9 +28,11 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def _start(parent: str) -> tuple[subprocess.Popen[bytes], int]:
+def _start(
+    parent: str, *, program: str = "exec sleep 60", number: str = "SIGTERM"
+) -> tuple[subprocess.Popen[bytes], int]:
     process = subprocess.Popen(
-        [sys.executable, "-c", PARENT.format(parent=parent)],
+        [sys.executable, "-c", PARENT.format(parent=parent, program=program, number=number)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     )
@@ -51,6 +54,17 @@ def test_a_child_ends_when_its_parent_is_killed() -> None:
         parent.communicate(b"x", timeout=10)
 
     assert parent.returncode == -signal.SIGKILL
+    assert _await_gone(watched)
+
+
+def test_a_child_that_is_deaf_to_the_asking_signal_ends_when_it_is_to_be_killed() -> None:
+    deaf = "trap '' TERM; exec sleep 60"
+    parent, child = _start("os.getpid()", program=deaf, number="SIGKILL")
+    watched = os.pidfd_open(child)
+
+    with parent:
+        parent.communicate(b"x", timeout=10)
+
     assert _await_gone(watched)
 
 
