@@ -17,7 +17,13 @@ DEFAULT_BASE_URL: Final = "https://api.anthropic.com"
 BASE_URL: Final = "ANTHROPIC_BASE_URL"
 SETTING: Final = f"--base-url / {BASE_URL}"
 
-_USER_INFO: Final = re.compile(r"(?<=//)[^/?#]*@|^[^/?#]*@")
+_HIDDEN: Final = "***"
+_AT: Final = re.compile(r".*(?:@|%40)", re.DOTALL)
+_SCHEME: Final = re.compile(r"[a-z][a-z0-9+.-]*://|//", re.IGNORECASE)
+_HOST_AND_PATH: Final = re.compile(
+    r"(?:\[[0-9a-f:.]*\]?|[a-z0-9._-]*)(?::[0-9]{0,5}(?![^/?#]))?(?:/[!-\"$->A-~]*)?",
+    re.IGNORECASE,
+)
 _FORBIDDEN: Final = re.compile(r"[\x00-\x20\x7f]")
 
 
@@ -26,7 +32,7 @@ def check_base_url(value: str) -> str:
 
     Raises:
         ConfigError: no http or https address with a host, or one with user information. The
-            message names the flag and the variable and hides user information.
+            message names the flag and the variable and shows the address as ``redact`` does.
     """
     if not value:
         return ""
@@ -43,8 +49,21 @@ def check_base_url(value: str) -> str:
 
 
 def redact(value: str) -> str:
-    """Return an address that may be shown: user information becomes ``***``."""
-    return _USER_INFO.sub("***@", value)
+    """Return what may be shown of any text meant as an address, be it one or not.
+
+    A password may hold every character that ends the user information of a well-formed address.
+    So everything up to the last ``@`` is taken for user information, and what is shown is what
+    looks like scheme, host, port and path from the first character on. All else is ``***``.
+    """
+    scheme = _SCHEME.match(value)
+    shown = scheme[0] if scheme else ""
+    rest = value[len(shown) :]
+    user_info = _AT.match(rest)
+    if user_info is None:
+        return shown + _safe_part(rest)
+    # Behind a query the last "@" may stand in a secret itself.
+    may_be_query = "?" in user_info[0] or "#" in user_info[0]
+    return f"{shown}{_HIDDEN}@{_HIDDEN if may_be_query else _safe_part(rest[user_info.end() :])}"
 
 
 def sends_key_in_clear(value: str) -> bool:
@@ -53,6 +72,12 @@ def sends_key_in_clear(value: str) -> bool:
     if parts is None or parts.scheme != "http" or not parts.hostname:
         return False
     return not _is_loopback(parts.hostname)
+
+
+def _safe_part(value: str) -> str:
+    found = _HOST_AND_PATH.match(value)
+    shown = found[0] if found else ""
+    return shown if shown == value else shown + _HIDDEN
 
 
 def _is_loopback(host: str) -> bool:
