@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -109,14 +111,98 @@ async def test_a_program_whose_output_somebody_keeps_open_did_not_answer(
     assert "kept its output open" in message
 
 
-@pytest.mark.parametrize("kind", ["missing", "not executable", "a directory"])
-async def test_a_program_that_cannot_start_is_named(tmp_path: Path, kind: str) -> None:
+async def test_the_end_of_what_a_failing_program_printed_is_shown(program: Program) -> None:
+    path = program(
+        "seq 1 9999; printf '\\033[31mValueError:\\033[0m no \\342\\224\\202 such node\\n'; exit 1"
+    )
+    message = await refusal(path)
+    assert message.endswith("9998 9999 ValueError: no such node)")
+    assert "(it printed: …" in message
+    assert len(message) < len(str(path)) + introspection.EXCERPT + 100
+
+
+async def test_the_end_is_shown_of_output_beyond_the_limit(program: Program) -> None:
+    limit = introspection.SIZE_LIMIT_BYTES
+    path = program(f"head -c {limit} /dev/zero; echo; echo out of cheese; exit 1")
+    assert "out of cheese" in await refusal(path)
+
+
+async def test_one_endless_word_is_cut_to_its_end(program: Program) -> None:
+    message = await refusal(program("head -c 9000 /dev/zero | tr '\\0' x; echo end; exit 1"))
+    assert message.endswith("xend)")
+    assert len(message) < 700
+
+
+async def test_what_spoils_a_document_behind_it_is_shown(program: Program) -> None:
+    path = program('echo \'{"name":"x","help":"\'$(seq 1 999)\'"}\'; echo \'late warning\' >&2')
+    assert "late warning" in await refusal(path)
+
+
+@pytest.mark.parametrize("library", ["typer", "click"])
+async def test_the_author_of_a_program_without_an_adapter_is_told_what_to_call(
+    tmp_path: Path, library: str
+) -> None:
+    path = tmp_path / "todo"
+    decorator = (
+        "app = typer.Typer()\n@app" if library == "typer" else "@click.group()\ndef app(): 0\n@app"
+    )
+    path.write_text(
+        f"#!{sys.executable}\nimport {library}\n{decorator}.command()\ndef a(): 0\n"
+        f"@app.command()\ndef b(): 0\napp()\n"
+    )
+    path.chmod(0o755)
+    message = await refusal(path)
+    assert re.search("No such option:? '?--fisk-introspect", message)
+    assert "calls run(app) of fisk_ai.adapters.typer or fisk_ai.adapters.click" in message
+    assert "│" not in message
+
+
+@pytest.mark.parametrize("positional", ["x", "--x"])
+async def test_an_argparse_program_is_told_that_it_cannot_be_asked_yet(
+    tmp_path: Path, positional: str
+) -> None:
+    path = tmp_path / "todo"
+    path.write_text(
+        f"#!{sys.executable}\nimport argparse\np = argparse.ArgumentParser()\n"
+        f"p.add_argument('{positional}')\np.parse_args()\n"
+    )
+    path.chmod(0o755)
+    assert "argparse: such programs cannot be asked yet" in await refusal(path)
+
+
+async def test_another_status_gets_no_advice_about_adapters(program: Program) -> None:
+    assert "adapters" not in await refusal(program("echo no such option; exit 1"))
+
+
+@pytest.mark.parametrize(
+    ("text", "mode", "advice"),
+    [
+        (None, 0, "there is no such file"),
+        ("#!/bin/sh\n", 0o644, "it is not executable; allow that with chmod +x"),
+        ("directory", 0o755, "it is a directory, not a program"),
+        ("echo hello\n", 0o755, "begin a script with a line such as #!/usr/bin/env python3"),
+        (
+            "#!/no/such/python -P\n",
+            0o755,
+            'names the interpreter "/no/such/python -P", which is not there',
+        ),
+    ],
+    ids=["missing", "not executable", "a directory", "no interpreter", "lost interpreter"],
+)
+async def test_a_program_that_cannot_start_is_named_once_with_what_to_do(
+    tmp_path: Path, text: str | None, mode: int, advice: str
+) -> None:
     path = tmp_path / "thing"
-    if kind == "not executable":
-        path.write_text("#!/bin/sh\n")
-    elif kind == "a directory":
+    if text == "directory":
         path.mkdir()
-    assert "cannot start" in await refusal(path)
+    elif text is not None:
+        path.write_text(text)
+        path.chmod(mode)
+    message = await refusal(path)
+    assert f"application_path: cannot start {path}: " in message
+    assert advice in message
+    assert message.count(str(path)) == 1
+    assert "Errno" not in message
 
 
 async def test_a_program_that_hangs_is_killed_with_its_group(

@@ -22,23 +22,53 @@ FLAG = "--fisk-introspect"
 TIMEOUT_S = 30.0
 """How long a program may take to describe itself; it does no work for that."""
 
+USAGE_STATUS = 2
+"""How programs of every command-line library end that was called in a way they do not know."""
+
 SIZE_LIMIT_BYTES = 16_777_216
 """Far beyond any real tree of commands; a program that prints more prints something else."""
 
-EXCERPT = 300
-"""Code points of unreadable output shown in an error: the first line of noise is in there."""
+EXCERPT = 400
+"""Code points of output quoted in an error: the last lines of a failure, or a warning."""
+
+TAIL_BYTES = 16_384
+"""Bytes looked at for that: the frame around a message may take many times its size."""
+
+_FRAME = dict.fromkeys(range(0x2500, 0x25A0), " ")
+"""Box drawing and blocks, which programs put around their errors."""
+
+_TYPER_HINT = (
+    "; a program written with Typer or Click answers once its entry point calls run(app) of "
+    "fisk_ai.adapters.typer or fisk_ai.adapters.click in place of app()"
+)
+_ARGPARSE_HINT = (
+    "; if it is written with argparse: such programs cannot be asked yet, while those written with "
+    "Typer or Click can (fisk_ai.adapters)"
+)
+_HINTS = {
+    "no such option": _TYPER_HINT,
+    "unexpected extra argument": _TYPER_HINT,
+    "unrecognized arguments": _ARGPARSE_HINT,
+    "arguments are required": _ARGPARSE_HINT,
+}
+"""What programs that do not know the flag say of it, and what their authors can do."""
 
 
 class _Capped:
-    """Keeps output up to the limit and counts the rest, so that the program never blocks."""
+    """Keeps output up to the limit and counts the rest, so that the program never blocks.
+
+    The end is kept besides, whatever lies before it: there a program says why it failed.
+    """
 
     def __init__(self) -> None:
         self._kept = bytearray()
+        self.tail = b""
         self.total = 0
 
     def write(self, data: bytes) -> None:
         self.total += len(data)
         self._kept += data[: SIZE_LIMIT_BYTES - len(self._kept)]
+        self.tail = (self.tail + data)[-TAIL_BYTES:]
 
     def bytes(self) -> bytes:
         return bytes(self._kept)
@@ -64,15 +94,18 @@ async def introspect(
         raise _failed(program, "it ended while another process kept its output open")
     if ended.code != 0:
         status = "a signal" if ended.code < 0 else f"status {ended.code}"
-        raise _failed(program, f"it ended with {status}{_shown(output.bytes())}")
+        said = _end(output.tail)
+        hint = _hint(said) if ended.code == USAGE_STATUS else ""
+        raise _failed(program, f"it ended with {status}{_quoted(said)}{hint}")
     if output.total > SIZE_LIMIT_BYTES:
         raise _failed(program, f"its document is over the limit of {SIZE_LIMIT_BYTES} bytes")
     raw = output.bytes()
     try:
         return await asyncio.to_thread(decode, raw)
     except ValueError as exc:
+        said = _end(output.tail) if raw.lstrip().startswith(b"{") else _start(raw)
         raise _failed(
-            program, f"decoding the introspection document failed: {exc}{_shown(raw)}"
+            program, f"decoding the introspection document failed: {exc}{_quoted(said)}"
         ) from exc
 
 
@@ -95,19 +128,40 @@ async def _run(
         window = go_duration(timeout_s)
         raise _failed(
             program,
-            f"it timed out; the program has to answer {FLAG} within {window}",
+            f"it timed out; the program has to answer {FLAG} within {window}"
+            f"{_quoted(_end(output.tail))}",
         ) from exc
     except ToolError as exc:
-        raise SetupError(
-            f"{exc}; application_path has to name a program that runs here", key="application_path"
-        ) from exc
+        raise SetupError(f"application_path: {exc}", key="application_path") from exc
 
 
 def _failed(program: Path, why: str) -> SetupError:
     return SetupError(f"introspecting {program} failed: {why}", key="application_path")
 
 
-def _shown(raw: bytes) -> str:
-    """Quote the beginning of what was printed: a warning on stderr lands there."""
-    text = sanitise.for_terminal(raw[: 4 * EXCERPT].decode(errors="replace"), EXCERPT)
+def _quoted(text: str) -> str:
     return f" (it printed: {text})" if text else ""
+
+
+def _start(raw: bytes) -> str:
+    """Return how the output begins: a warning in front of a document spoils it."""
+    return sanitise.for_terminal(_plain(raw[:TAIL_BYTES]), EXCERPT)
+
+
+def _end(raw: bytes) -> str:
+    """Return how the output ends, in one line, without frames and escapes."""
+    line = sanitise.for_terminal(_plain(raw), TAIL_BYTES)
+    if len(line) <= EXCERPT:
+        return line
+    tail = line[-EXCERPT:]
+    return "…" + (tail.partition(" ")[2] or tail)
+
+
+def _plain(raw: bytes) -> str:
+    return raw.decode(errors="replace").translate(_FRAME)
+
+
+def _hint(said: str) -> str:
+    """Return what to do when the program took the flag for a mistake of its user."""
+    lowered = said.lower()
+    return next((hint for words, hint in _HINTS.items() if words in lowered), "")

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fisk_ai.errors import ToolError
+from fisk_ai.toolkit.fisk import unstartable
 from fisk_ai.toolkit.fisk.orphans import WATCH
 from fisk_ai.toolkit.fisk.turns import TURNS
 
@@ -49,7 +50,7 @@ async def run(
     grandchild holds for longer than that is closed and the group killed.
 
     Raises:
-        ToolError: the program cannot be started; carries the operating system's words.
+        ToolError: the program cannot be started; says why and what to do.
     """
     async with TURNS.take():
         WATCH.prepare()
@@ -84,7 +85,8 @@ def _start(
         )
     except (OSError, ValueError) as exc:  # ValueError: a NUL, or a word that cannot be encoded
         os.close(read_end)
-        raise ToolError(f"cannot start {words[0]}: {exc}") from exc
+        why = unstartable.reason(words[0], directory, exc)
+        raise ToolError(f"cannot start {words[0]}: {why}") from exc
     finally:
         os.close(write_end)
     return _Child(process, read_end, sink)
