@@ -71,7 +71,7 @@ def test_anything_else_is_refused_by_the_names_of_its_settings(value: str) -> No
         "ftp://h/?token=a@hunter2",
     ],
 )
-def test_user_information_and_queries_are_never_shown_in_a_refusal(value: str) -> None:
+def test_user_information_is_refused_and_never_shown(value: str) -> None:
     with pytest.raises(ConfigError) as refused:
         check_base_url(value)
     assert "hunter2" not in str(refused.value)
