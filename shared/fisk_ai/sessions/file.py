@@ -37,6 +37,7 @@ from fisk_ai.sessions.file_journal import FileJournal, open_journal, sync_direct
 from fisk_ai.sessions.fold import fold
 from fisk_ai.sessions.locking import Lock
 from fisk_ai.sessions.records import FORMAT_VERSION, Meta, Record
+from fisk_ai.sessions.regular import open_regular, read_regular
 from fisk_ai.sessions.state import RunState
 from fisk_ai.sessions.store import Filter, RunInfo, StoreInfo
 from fisk_ai.sessions.threads import settled
@@ -203,7 +204,7 @@ class FileStore:
 
 def _records(path: Path) -> tuple[Record, ...]:
     try:
-        data = path.read_bytes()
+        data = read_regular(path)
     except FileNotFoundError as exc:
         raise NotFoundError(f"there is no session {path.stem}") from exc
     records = lines.parse(data, path.name).records
@@ -224,7 +225,7 @@ def _new_journal(path: Path, lock: Lock) -> FileJournal:
     """Open a file that holds no record yet, made here or left by a creation that died."""
     flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL
     try:
-        return FileJournal(path, lock, os.open(path, flags, locking.FILE_MODE))
+        return FileJournal(path, lock, open_regular(path, flags, locking.FILE_MODE))
     except FileExistsError:
         if not _is_unborn(path):
             raise _exists(path) from None
@@ -233,7 +234,7 @@ def _new_journal(path: Path, lock: Lock) -> FileJournal:
 
 def _is_unborn(path: Path) -> bool:
     try:
-        return not lines.parse(path.read_bytes(), path.name).records
+        return not lines.parse(read_regular(path), path.name).records
     except CorruptError:
         return False
 

@@ -2,7 +2,9 @@
 
 A record counts when its line and the file's directory entry are on the disk. After a failure the
 file may hold the whole record, a part or nothing; before the next attempt it is cut back to the
-last record that counts. Rules: ``docs/reference/sessions.md``.
+last record that counts. A file that somebody removed, replaced or changed meanwhile is not written
+any more: what this handle appends would be lost or damage theirs. Rules:
+``docs/reference/sessions.md``.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from fisk_ai.sessions import codec, lines
 from fisk_ai.sessions.file_directory import OPTION_KEY
 from fisk_ai.sessions.locking import Lock
 from fisk_ai.sessions.records import Payload, Record
+from fisk_ai.sessions.regular import open_regular
 from fisk_ai.sessions.sequence import check_append
 from fisk_ai.sessions.threads import settled
 from fisk_ai.text.clock import rfc3339_now
@@ -62,8 +65,13 @@ class FileJournal:
         return await settled(lambda: list(self._parse().records))
 
     async def check_held(self) -> None:
-        """Return at once: nobody can take a session file from its holder."""
+        """Return while the file is the one this handle wrote; nobody else may take its lock.
+
+        Raises:
+            StoreError: it was removed, replaced or changed.
+        """
         self._check_open()
+        await settled(self._check_unchanged)
 
     async def close(self) -> None:
         """Let go of the file and its lock; calling it twice is harmless."""
@@ -94,6 +102,8 @@ class FileJournal:
         """Do the work of :meth:`append`; blocks on the disk."""
         if not check_append(self._last, seq):
             return
+        if self._is_listed:
+            self._check_unchanged()
         key = codec.key_of(payload)
         self._doubt = self._doubt_of(seq, payload)
         line = self._doubt.body + b"\n"
@@ -159,6 +169,32 @@ class FileJournal:
         size = self._length_bytes or os.fstat(self._fd).st_size
         return lines.parse(read_exactly(self._fd, size), self._path.name)
 
+    def _check_unchanged(self) -> None:
+        """Refuse a file that is no longer at its place, or not as long as what was written."""
+        name = self._path.stem
+        if not self._is_at_its_place():
+            raise StoreError(
+                f"session {name} was removed or replaced while it ran; nothing more is recorded, "
+                "so the run ends here"
+            )
+        size = os.fstat(self._fd).st_size
+        if size < self._length_bytes or (size > self._length_bytes and not self._is_ragged):
+            raise StoreError(
+                f"session {name} was changed by something else while it ran; nothing more is "
+                "recorded, so the run ends here"
+            )
+
+    def _is_at_its_place(self) -> bool:
+        try:
+            return os.path.samestat(self._path.stat(), os.fstat(self._fd))
+        except FileNotFoundError:
+            return False
+        except OSError as exc:
+            raise StoreError(
+                f"session {self._path.stem} cannot be reached while it runs: {exc.strerror or exc}",
+                key=OPTION_KEY,
+            ) from exc
+
     def _check_open(self) -> None:
         if self._fd < 0:
             raise StoreError(f"session {self._path.stem} was closed already")
@@ -167,7 +203,7 @@ class FileJournal:
 def open_journal(path: Path, lock: Lock) -> FileJournal:
     """Open an existing file under its lock, ready to append; raises OSError."""
     try:
-        fd = os.open(path, os.O_RDWR | os.O_APPEND)
+        fd = open_regular(path, os.O_RDWR | os.O_APPEND)
     except FileNotFoundError as exc:
         raise NotFoundError(f"there is no session {path.stem}") from exc
     return FileJournal(path, lock, fd)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from fisk_ai.errors import CorruptError, InvalidCursorError, StoreError
 from fisk_ai.sessions import codec, lines
 from fisk_ai.sessions.fold import fold
 from fisk_ai.sessions.records import Meta
+from fisk_ai.sessions.regular import open_regular, read_regular
 from fisk_ai.sessions.store import Filter, RunInfo
 from fisk_ai.text import clock
 from fisk_ai.text.ids import valid_session_id
@@ -85,7 +87,7 @@ def matches(criteria: Filter, run_id: str, agent: str) -> bool:
 def row_of(path: Path) -> RunInfo | None:
     """Return the row of one file, or ``None`` when it holds no session that folds."""
     try:
-        records = lines.parse(path.read_bytes(), path.name).records
+        records = lines.parse(read_regular(path), path.name).records
         state = fold(records)
         changed_ns = path.stat().st_mtime_ns
     except (StoreError, OSError):
@@ -105,7 +107,7 @@ def row_of(path: Path) -> RunInfo | None:
 
 
 def _place(path: Path, criteria: Filter) -> Place | None:
-    if not valid_session_id(path.stem) or not path.is_file():
+    if not valid_session_id(path.stem):
         return None
     meta = _first_meta(path)
     if meta is None or not matches(criteria, path.stem, meta.agent):
@@ -115,7 +117,7 @@ def _place(path: Path, criteria: Filter) -> Place | None:
 
 def _first_meta(path: Path) -> Meta | None:
     try:
-        with path.open("rb") as file:
+        with os.fdopen(open_regular(path, os.O_RDONLY), "rb") as file:
             first = next((line for line in file if line.strip()), b"")
         payload = codec.decode(first).payload
     except (CorruptError, OSError):

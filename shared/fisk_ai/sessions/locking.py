@@ -11,6 +11,8 @@ import os
 import sys
 from pathlib import Path
 
+from fisk_ai.sessions.regular import open_regular
+
 if sys.platform != "win32":
     import fcntl
 
@@ -40,9 +42,14 @@ class Lock:
 
 
 def acquire(path: Path) -> Lock | None:
-    """Take the lock at once, or return ``None`` when somebody holds it; raises OSError."""
+    """Take the lock at once, or return ``None`` when somebody holds it.
+
+    Raises:
+        CorruptError: what is at ``path`` cannot be a lock file.
+        OSError: it cannot be opened or locked.
+    """
     for _ in range(_ATTEMPTS):
-        fd = os.open(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
+        fd = open_regular(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:
             is_held = _locked(fd)
             is_current = is_held and _is_at(path, fd)
