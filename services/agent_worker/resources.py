@@ -24,6 +24,7 @@ from fisk_ai.sessions import store as sessions
 from fisk_ai.sessions.places import root_directory
 from fisk_ai.toolkit.fisk import LoadedApplication
 from fisk_ai.toolkit.fisk import load as load_application
+from fisk_ai.toolkit.toolset import require_tools
 
 CLOSE_TIMEOUT_S = 5.0
 """How long a provider may take to close its connections; the process ends all the same."""
@@ -78,7 +79,7 @@ async def build(
     store = session_store(config, arguments.state_dir, environ)
     provider, application, connection = await _together(
         asyncio.to_thread(build_provider, config, settings),
-        load_application(config, environ=environ),
+        build_application(config, environ),
         connect(options),
     )
     return Built(provider=provider, application=application, store=store, connection=connection)
@@ -107,6 +108,21 @@ def build_provider(config: Config, settings: Settings) -> llm.Provider:
             options=config.llm.options,
         ),
     )
+
+
+async def build_application(config: Config, environ: Mapping[str, str]) -> LoadedApplication:
+    """Load the application; nothing of a turn may begin in a worker without a single tool.
+
+    Raises:
+        ConfigError, SetupError: it cannot be used, or no tool of it is left.
+    """
+    application = await load_application(config, environ=environ)
+    require_tools(
+        application.tools,
+        application_path=config.application_path,
+        source=str(config.source),
+    )
+    return application
 
 
 def session_store(

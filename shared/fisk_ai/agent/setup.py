@@ -53,7 +53,7 @@ async def prepare(options: RunOptions) -> Setup:
         selection=select(config),
     )
     toolset.require_tools(
-        tools, application_path=config.application_path, source=str(config.source)
+        tools.tools, application_path=config.application_path, source=str(config.source)
     )
     confirm_tools = _gated(config, (*options.app_tools, *options.custom_tools))
     if confirm_tools and not options.prompter.can_prompt():

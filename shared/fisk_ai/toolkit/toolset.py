@@ -69,13 +69,13 @@ def build(
     return tool_set, ()
 
 
-def require_tools(tool_set: ToolSet, *, application_path: str, source: str) -> None:
-    """Refuse a run without a single tool; ``source`` is the configuration file.
+def require_tools(tools: Sequence[Tool], *, application_path: str, source: str) -> None:
+    """Refuse an agent without a single tool; ``source`` is the configuration file.
 
     Raises:
         ConfigError: there is none; the message says what would add one.
     """
-    if tool_set.tools:
+    if tools:
         return
     if application_path:
         raise ConfigError(

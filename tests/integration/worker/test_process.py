@@ -14,6 +14,7 @@ import pytest
 
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection
+from fisk_ai.testing.application import FakeApplication
 from fisk_ai.testing.broker import running_server
 
 pytestmark = pytest.mark.integration
@@ -37,6 +38,7 @@ class Process(Protocol):
 class Workshop(Protocol):
     directory: Path
     url: str
+    application: FakeApplication
 
     def write(self, name: str, text: str) -> Path: ...
     def start(
@@ -142,6 +144,14 @@ REFUSALS: dict[str, tuple[Callable[[Workshop], dict[str, str]], str]] = {
     "a missing application": (
         lambda shop: _replaced(shop, "application_path: ", "application_path: /absent"),
         "/absent",
+    ),
+    "no application": (
+        lambda shop: _replaced(shop, f"application_path: {shop.application.path}\n", ""),
+        "sets no application_path",
+    ),
+    "no tool left": (
+        lambda shop: _appended(shop, "include: {tools: [nothing]}\n"),
+        "no tools available after filtering",
     ),
     "a relative root": (lambda shop: _appended(shop, "root_directory: here\n"), "root_directory"),
     "a missing root": (

@@ -156,7 +156,7 @@ async def test_a_command_tagged_so_is_never_deferred(loaded: Loading) -> None:
 def test_a_run_without_tools_says_what_would_add_one(path: str, reason: str, key: str) -> None:
     empty, _ = assemble()
     with pytest.raises(ConfigError) as caught:
-        require_tools(empty, application_path=path, source="a.yaml")
+        require_tools(empty.tools, application_path=path, source="a.yaml")
     assert reason in str(caught.value)
     assert caught.value.key == key
-    require_tools(assemble(many(1))[0], application_path=path, source="a.yaml")
+    require_tools(assemble(many(1))[0].tools, application_path=path, source="a.yaml")
