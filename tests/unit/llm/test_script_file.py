@@ -84,23 +84,48 @@ def test_an_empty_list_of_turns_is_a_script(tmp_path: Path) -> None:
     [
         (
             "turns:\n  - say: a\n  - sya: b\n",
-            "turn 2 (line 3): Object contains unknown field `sya`",
+            'turn 2 (line 3): unknown key "sya"; a turn has when, think, say, call, usage, delay',
         ),
-        ("turns: []\nturn: 1\n", "Object contains unknown field `turn`"),
+        ("turns: []\nturn: 1\n", 'line 2: unknown key "turn"; a script has turns'),
+        ("# an agent\nidentity: x\n", 'line 2: unknown key "identity"; a script has turns'),
         (
             "turns:\n  - say: a\n    usage: {inputs: 1}\n",
-            "turn 1 (line 2): Object contains unknown",
+            'turn 1 (line 3): unknown key "inputs"; usage has input, output, cache_read',
         ),
-        ("turns:\n  - call: [{tool: a, args: {}}]\n", "turn 1 (line 2): Object contains unknown"),
+        (
+            "turns:\n  - call: [{tool: a, args: {}}]\n",
+            'turn 1 (line 2): unknown key "args"; a call has tool, input',
+        ),
+        (
+            "turns:\n  - call:\n      tool: a\n",
+            (
+                "turn 1 (line 2): call must be a list, not a mapping of keys to values: begin each"
+                " entry with a dash"
+            ),
+        ),
+        (
+            "turns:\n  - say: a\n  - call:\n    - {tool: a}\n    - b\n",
+            "turn 2 (line 5): call 2 must be a mapping of keys to values, not text",
+        ),
+        ("turns: {}\n", "line 1: turns must be a list, not a mapping of keys to values"),
+        ("turns:\n  - moo\n", "turn 1 (line 2): a turn must be a mapping of keys to values"),
+        ("turns:\n  - say:\n", "turn 1 (line 2): say must be text, not nothing"),
+        ("turns:\n  - call: [{tool: ''}]\n", "turn 1 (line 2): tool of call 1 must not be empty"),
         (
             "turns:\n  - call: [{input: {}}]\n",
-            "turn 1 (line 2): Object missing required field `tool`",
+            "turn 1 (line 2): a call needs the key tool",
         ),
-        ("turns:\n  - say: 12\n", "turn 1 (line 2): Expected `str`, got `int` at say"),
-        ("turns:\n  - say: a\n    usage: {input: -1}\n", "turn 1 (line 2): Expected `int` >= 0"),
+        (
+            "turns:\n  - say: 12\n",
+            "turn 1 (line 2): say must be text, not a whole number: put it in quotes",
+        ),
+        (
+            "turns:\n  - say: a\n    usage: {input: -1}\n",
+            "turn 1 (line 3): input of usage must not be negative",
+        ),
         ("turns:\n  - {say: a, fail: timeout}\n", "turn 1 (line 2): fail stands alone"),
         ("turns:\n  - {call: [{tool: a}], fail: timeout}\n", "turn 1 (line 2): fail stands alone"),
-        ("turns:\n  - fail: broken\n", "turn 1 (line 2): Invalid enum value 'broken' at fail"),
+        ("turns:\n  - fail: broken\n", "turn 1 (line 2): fail must be one of rate_limited,"),
         ("turns:\n  - think: a\n", "turn 1 (line 2): a turn needs say, call or fail"),
         ("turns:\n  - {}\n", "turn 1 (line 2): a turn needs say, call or fail"),
         ("turns:\n  - {say: a, when: '('}\n", "turn 1 (line 2): when is no regular expression"),
@@ -113,7 +138,7 @@ def test_an_empty_list_of_turns_is_a_script(tmp_path: Path) -> None:
         ("- say: a\n", "1:1: the file must be a mapping"),
         ("", "is empty"),
         ("# nothing yet\n", "is empty"),
-        ("{}", "Object missing required field `turns`"),
+        ("{}", "line 1: a script needs the key turns"),
         ("turns: " + "[" * 5000, "1:1007: the file is nested too deep"),
     ],
 )

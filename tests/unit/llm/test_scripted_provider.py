@@ -84,6 +84,24 @@ async def test_a_script_that_ran_out_names_the_file_and_the_question(tmp_path: P
     assert len(text) < 500
 
 
+@pytest.mark.parametrize(
+    ("turns", "left"),
+    [
+        ("{when: milk, say: a}", "1 turn"),
+        ("{when: milk, say: a}, {fail: timeout}, {when: eggs, say: b}", "2 turns"),
+    ],
+)
+async def test_turns_that_are_left_and_do_not_match_are_counted(
+    tmp_path: Path, turns: str, left: str
+) -> None:
+    model = scripted(tmp_path, f"turns: [{turns}]")
+    with pytest.raises(ProviderError) as failed:
+        await model.call(request("bread", failed_attempts=1))
+    assert str(failed.value).endswith(
+        f" has {left} left, but none whose when matches and none without when, for: bread"
+    )
+
+
 async def test_fragments_join_to_the_blocks_that_follow(tmp_path: Path) -> None:
     model = scripted(tmp_path, "turns: [{think: so so, say: ' two  words ', call: [{tool: a}]}]")
     seen: list[Delta] = []

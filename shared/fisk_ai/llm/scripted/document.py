@@ -22,10 +22,12 @@ class Document:
     data: dict[str, object]
     source: document.Document
 
-    def place(self, index: int) -> str:
-        """Return how a turn is called in an error."""
-        line, _ = self.source.position(("turns", index))
-        return f"turn {index + 1} (line {line})"
+    def place(self, path: document.KeyPath) -> str:
+        """Return how a place is called in an error: by its line, and by its turn inside one."""
+        line, _ = self.source.position(path)
+        if len(path) < len(("turns", 0)):
+            return f"line {line}"
+        return f"turn {int(path[1]) + 1} (line {line})"
 
 
 def refused(path: Path, reason: str) -> ConfigError:

@@ -15,11 +15,21 @@ from fisk_ai.llm.scripted.script import Turn
 def next_turn(
     turns: Sequence[Turn], messages: Iterable[Message], failed_attempts: int = 0
 ) -> Turn | None:
-    """Return the turn to play now; ``None`` when the script has run out.
+    """Return the turn to play now; ``None`` when none is left, or none that is left matches.
 
     ``failed_attempts`` failing turns at this very position were played before and are passed.
     """
+    return _play(list(turns), messages, failed_attempts)
+
+
+def turns_left(turns: Sequence[Turn], messages: Iterable[Message], failed_attempts: int = 0) -> int:
+    """Return how many turns are unused at the same place, the one to play now included."""
     unused = list(turns)
+    _play(unused, messages, failed_attempts)
+    return len(unused)
+
+
+def _play(unused: list[Turn], messages: Iterable[Message], failed_attempts: int) -> Turn | None:
     asked = ""
     for message in messages:
         if message.role == "user":

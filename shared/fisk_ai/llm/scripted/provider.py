@@ -10,8 +10,9 @@ from fisk_ai.errors import ConfigError, ProviderError
 from fisk_ai.llm.clock import pause
 from fisk_ai.llm.model import Block, Delta, Request, Response, TextBlock, ThinkingBlock
 from fisk_ai.llm.provider import Capabilities, DeltaSink, ProviderConfig
-from fisk_ai.llm.scripted.position import newest_text, next_turn
-from fisk_ai.llm.scripted.script import Failure, Script, Turn, load
+from fisk_ai.llm.scripted.position import newest_text, next_turn, turns_left
+from fisk_ai.llm.scripted.script import Script, Turn, load
+from fisk_ai.llm.scripted.shape import Failure
 from fisk_ai.text.sanitise import for_terminal
 
 ASKED_LIMIT: Final = 200
@@ -46,7 +47,7 @@ class ScriptedProvider:
         """Play the next turn.
 
         Raises:
-            ProviderError: the turn is a failure, or no turn is left.
+            ProviderError: the turn is a failure, or no turn that is left matches.
         """
         turn = next_turn(self._script.turns, request.messages, request.failed_attempts)
         if turn is None:
@@ -70,9 +71,12 @@ class ScriptedProvider:
 
     def _exhausted(self, request: Request) -> ProviderError:
         asked = for_terminal(newest_text(request.messages), ASKED_LIMIT)
-        return ProviderError(
-            f"script {self._script.path} has no turn left for: {asked}", failure="failed"
-        )
+        left = turns_left(self._script.turns, request.messages, request.failed_attempts)
+        reason = "has no turn left for"
+        if left:
+            turns = "1 turn" if left == 1 else f"{left} turns"
+            reason = f"has {turns} left, but none whose when matches and none without when, for"
+        return ProviderError(f"script {self._script.path} {reason}: {asked}", failure="failed")
 
 
 def build(config: ProviderConfig) -> ScriptedProvider:

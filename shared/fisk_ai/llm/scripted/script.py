@@ -1,27 +1,30 @@
-"""What a script may say, and how it is refused when it says something else.
+"""What a script says: its turns, and how one is refused that could not be played.
 
-A rehearsal is only worth something when a misspelt key is an error and not a turn that never
-plays, so everything is checked when the file is read. Format: ``docs/reference/llm.md``.
+A rehearsal is only worth something when a mistake is an error and not a turn that never plays, so
+everything is checked when the file is read. Format: ``docs/reference/llm.md``.
 """
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Final, Literal
-
-import msgspec
 
 from fisk_ai.config import parse_duration
 from fisk_ai.errors import ConfigError
 from fisk_ai.llm.model import Block, TextBlock, ThinkingBlock, ToolUseBlock, Usage
 from fisk_ai.llm.scripted import document
 from fisk_ai.llm.scripted.pattern import Pattern, compile_pattern
+from fisk_ai.llm.scripted.shape import (
+    Failure,
+    WrittenCall,
+    WrittenScript,
+    WrittenTurn,
+    WrittenUsage,
+    parse,
+)
 from fisk_ai.text.gojson import dumps
 from fisk_ai.text.sanitise import clean_surrogates
-
-Failure = Literal["rate_limited", "overloaded", "refused", "context_exceeded", "timeout"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,37 +57,6 @@ class Script:
     turns: tuple[Turn, ...]
 
 
-_Count = Annotated[int, msgspec.Meta(ge=0)]
-_TURN_PATH: Final = re.compile(r" - at `\$\.turns\[(\d+)\]\.?([^`]*)`")
-
-
-class _Usage(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    input: _Count = 0
-    output: _Count = 0
-    cache_read: _Count = 0
-    cache_create: _Count = 0
-    thinking: _Count = 0
-
-
-class _Call(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    tool: Annotated[str, msgspec.Meta(min_length=1)]
-    input: dict[str, object] = {}
-
-
-class _Turn(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    when: str | None = None
-    think: str = ""
-    say: str = ""
-    call: tuple[_Call, ...] = ()
-    usage: _Usage | None = None
-    delay: str = "0s"
-    fail: Failure | None = None
-
-
-class _File(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
-    turns: tuple[_Turn, ...]
-
-
 def load(path: Path) -> Script:
     """Read a script.
 
@@ -94,39 +66,34 @@ def load(path: Path) -> Script:
     """
     source = document.read(path)
     try:
-        parsed = msgspec.convert(source.data, _File)
-    except msgspec.ValidationError as exc:
-        raise document.refused(path, _in_words(str(exc), source)) from exc
-    turns: list[Turn] = []
-    for number, written in enumerate(parsed.turns, start=1):
+        written = parse(source)
+    except ValueError as exc:
+        raise document.refused(path, str(exc)) from exc
+    return Script(path, tuple(_turns(written, source, path)))
+
+
+def _turns(script: WrittenScript, source: document.Document, path: Path) -> Iterator[Turn]:
+    for number, written in enumerate(script.turns, start=1):
         try:
-            turns.append(_turn(number, written))
+            yield _turn(number, written)
         except (ValueError, ConfigError) as exc:
-            raise document.refused(path, f"{source.place(number - 1)}: {exc}") from exc
-    return Script(path, tuple(turns))
+            place = source.place(("turns", number - 1))
+            raise document.refused(path, f"{place}: {exc}") from exc
 
 
-def _in_words(reason: str, source: document.Document) -> str:
-    match = _TURN_PATH.search(reason)
-    if match is None:
-        return reason
-    inside = f" at {match[2]}" if match[2] else ""
-    return f"{source.place(int(match[1]))}: {reason[: match.start()]}{inside}"
-
-
-def _turn(number: int, written: _Turn) -> Turn:
+def _turn(number: int, written: WrittenTurn) -> Turn:
     _require_one_meaning(written)
     return Turn(
         number=number,
         content=tuple(_content(number, written)),
         when=None if written.when is None else compile_pattern(written.when),
-        usage=_usage(written.usage or _Usage()),
+        usage=_usage(written.usage or WrittenUsage()),
         delay_s=parse_duration(written.delay),
         failure=written.fail,
     )
 
 
-def _require_one_meaning(written: _Turn) -> None:
+def _require_one_meaning(written: WrittenTurn) -> None:
     says = bool(written.think or written.say or written.call or written.usage)
     if written.fail is not None and says:
         raise ValueError("fail stands alone: remove it, or think, say, call and usage")
@@ -134,7 +101,7 @@ def _require_one_meaning(written: _Turn) -> None:
         raise ValueError("a turn needs say, call or fail")
 
 
-def _content(number: int, written: _Turn) -> list[Block]:
+def _content(number: int, written: WrittenTurn) -> list[Block]:
     content: list[Block] = []
     if written.think:
         content.append(ThinkingBlock(clean_surrogates(written.think)))
@@ -147,14 +114,14 @@ def _content(number: int, written: _Turn) -> list[Block]:
     return content
 
 
-def _input(call: _Call, position: int) -> bytes:
+def _input(call: WrittenCall, position: int) -> bytes:
     try:
         return dumps(call.input)
     except ValueError as exc:
         raise ValueError(f"input of call {position}: {exc}") from exc
 
 
-def _usage(written: _Usage) -> Usage:
+def _usage(written: WrittenUsage) -> Usage:
     return Usage(
         input=written.input,
         output=written.output,
