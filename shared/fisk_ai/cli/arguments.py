@@ -1,12 +1,15 @@
 """How a command line is read: parsers that raise instead of exiting, and what a flag remembers.
 
 A flag that nobody typed is ``None``, so that a refusal can tell what a person meant from what an
-exported variable happens to say. Rules: ``docs/reference/commands.md``.
+exported variable happens to say. A flag that does not exist may be a known one misspelled, and what
+follows it a key: refusals name such a flag and never show its value. Rules:
+``docs/reference/commands.md``.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Mapping, Sequence
 from typing import NoReturn
 
@@ -14,6 +17,14 @@ from fisk_ai.errors import UsageError
 
 _OFF = frozenset({"", "0", "f", "false", "n", "no", "off"})
 """Spellings with which an exported twin of a boolean flag says no."""
+
+_UNKNOWN = "unrecognized arguments: "
+_VALUE_OF_SWITCH = "ignored explicit argument "
+_FLAG = re.compile(r"--[a-z]+(?:-[a-z]+)*(?![a-z0-9])|-[a-z]", re.IGNORECASE)
+_NAME_LIMIT = 24
+"""Code points of a name that is shown; flags and commands are shorter, and keys are longer."""
+
+_COMMAND = re.compile(r"[a-z]+")
 
 
 class BadArgumentsError(UsageError):
@@ -38,7 +49,7 @@ class CommandParser(argparse.ArgumentParser):
         Raises:
             BadArgumentsError: always.
         """
-        raise BadArgumentsError(message, usage=self.format_usage())
+        raise BadArgumentsError(_without_values(message), usage=self.format_usage())
 
     def switch(self, flag: str, text: str) -> None:
         """Add a boolean flag: ``True`` when typed, ``None`` otherwise, never negatable."""
@@ -47,6 +58,13 @@ class CommandParser(argparse.ArgumentParser):
     def value(self, flag: str, metavar: str, text: str) -> None:
         """Add a flag that takes one value; ``None`` when it was not typed."""
         self.add_argument(flag, metavar=metavar, default=None, help=text)
+
+
+def shown_word(word: str) -> str:
+    """Return a word that may be shown where a command was expected; empty when it may be a key."""
+    if word.startswith("-"):
+        return _flag_name(word)
+    return word if _COMMAND.fullmatch(word) and len(word) <= _NAME_LIMIT else ""
 
 
 def exported(environ: Mapping[str, str], name: str) -> bool:
@@ -69,3 +87,24 @@ def split_verb(argv: Sequence[str], valued: frozenset[str]) -> tuple[str | None,
         elif not word.startswith("-"):
             return word, [*argv[:index], *argv[index + 1 :]]
     return None, list(argv)
+
+
+def _without_values(message: str) -> str:
+    """Return argparse's refusal without the values it repeats."""
+    if message.startswith(_UNKNOWN):
+        return _UNKNOWN + _first_unknown(message.removeprefix(_UNKNOWN).split(" "))
+    refused, found, _ = message.partition(_VALUE_OF_SWITCH)
+    return f"{refused}takes no value" if found else message
+
+
+def _first_unknown(words: Sequence[str]) -> str:
+    """Name the first flag alone: whatever comes behind it may be its value."""
+    for word in words:
+        if word.startswith("-"):
+            return _flag_name(word) or "a flag that is none"
+    return "more words than it takes"
+
+
+def _flag_name(word: str) -> str:
+    found = _FLAG.match(word)
+    return found[0] if found and len(found[0]) <= _NAME_LIMIT else ""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fisk_ai.cli.arguments import BadArgumentsError
+from fisk_ai.cli.arguments import BadArgumentsError, shown_word
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +58,9 @@ def subcommand_required(
     commands: tuple[Command, ...], word: str | None, *, prog: str
 ) -> BadArgumentsError:
     """Return the refusal of a missing or unknown subcommand of ``prog``."""
-    found = "none was given" if word is None else f"{word!r} is not one of them"
+    shown = shown_word(word or "")
+    given = repr(shown) if shown else "what was given"
+    found = "none was given" if word is None else f"{given} is not one of them"
     message = f"a subcommand from the list below is required, {found}"
     return BadArgumentsError(message, usage=f"{prog}:\n{listing(commands)}\n")
 

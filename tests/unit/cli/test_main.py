@@ -94,6 +94,40 @@ def test_bad_arguments_exit_1_with_a_reason_and_a_usage(
     assert len(printed.err.splitlines()) > 2
 
 
+KEY = "sk-ant-api03-Hunter2"
+
+
+@pytest.mark.parametrize(
+    ("words", "reason"),
+    [
+        (["run", f"--api-keyy={KEY}", "x"], "unrecognized arguments: --api-keyy"),
+        (["run", "--api-keyy", KEY, "x"], "unrecognized arguments: --api-keyy"),
+        (["run", "x", "--api-keyy", "two words", "--cow"], "unrecognized arguments: --api-keyy"),
+        (["run", f"--api-key:{KEY}", "x"], "unrecognized arguments: --api-key"),
+        (["run", f"-k{KEY}", "x"], "unrecognized arguments: -k\n"),
+        (["run", f"--{KEY}", "x"], "unrecognized arguments: --sk-ant\n"),
+        (["run", "--0hunter2", "x"], "unrecognized arguments: a flag that is none"),
+        (["run", f"--verbose={KEY}", "x"], "argument --verbose: takes no value"),
+        (["info", "--api-key", KEY], "unrecognized arguments: --api-key"),
+        (["info", f"--api-key={KEY}"], "unrecognized arguments: --api-key"),
+        (["info", KEY], "unrecognized arguments: more words than it takes"),
+        (["session", "ls", "--api-key", KEY], "unrecognized arguments: --api-key"),
+        (["session", "ls", KEY], "unrecognized arguments: more words than it takes"),
+        (["session", "--api-key", KEY], "a subcommand from the list below is required, what was"),
+        ([f"--api-key={KEY}", "run"], "a subcommand from the list below is required, '--api-key'"),
+        ([KEY], "a subcommand from the list below is required, what was given is not one of them"),
+    ],
+)
+def test_a_key_behind_a_misspelled_flag_is_not_repeated(
+    words: list[str], reason: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"error: {reason}")
+    for part in (KEY, "Hunter2", "api03", "two words"):
+        assert part not in printed
+
+
 @pytest.mark.parametrize("name", ["knowledge", "rag", "k", "mcp", "serve", "discover", "provision"])
 def test_a_command_of_a_later_release_is_refused_as_such(
     name: str, capsys: pytest.CaptureFixture[str]
