@@ -8,6 +8,7 @@ journals and peers receive is left alone. Rules: ``docs/reference/text.md``.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 ELIDE_OVER = 19
 """Code points up to which a value is shown whole: the shortest that eliding would shorten."""
@@ -55,8 +56,11 @@ def truncate(s: str, limit: int) -> str:
     return s if len(s) <= limit else s[:limit] + "..."
 
 
-def elide_middle(s: str) -> str:
-    """Return a short form of a long value: its first ten and last six code points."""
+def elide_middle(s: str, show: Callable[[str], str] = str) -> str:
+    """Return a short form of a long value: its first ten and last six code points.
+
+    ``show`` is how each part left of it is written.
+    """
     if len(s) <= ELIDE_OVER:
-        return s
-    return f"{s[:_ELIDE_HEAD]}...{s[-_ELIDE_TAIL:]}"
+        return show(s)
+    return f"{show(s[:_ELIDE_HEAD])}...{show(s[-_ELIDE_TAIL:])}"

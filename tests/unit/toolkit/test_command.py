@@ -174,14 +174,34 @@ async def test_describing_never_fails_and_falls_back_to_the_path(command: Wrap) 
     assert not info.needs_prompter
 
 
-async def test_a_line_for_people_is_clean_and_long_enough_for_every_argument(
-    command: Wrap,
-) -> None:
-    tool = await command(FakeCommand(path="say", args=[FakeArg(name="message")]))
-    assert tool.trace_line(b'{"message":"a\\u001b[31mred\\nline"}') == "say -- ared line"
-    long = tool.trace_line(b'{"message":"' + b"x" * 3000 + b'"}')
-    assert len(long) == 2001
-    assert long.endswith("…")
+async def test_a_person_sees_the_words_that_run(command: Wrap) -> None:
+    tool = await command(
+        FakeCommand(
+            path="rm",
+            flags=[FakeFlag(name="note")],
+            args=[FakeArg(name="name"), FakeArg(name="to")],
+        )
+    )
+    for raw, line in (
+        (b'{"note":"x --dry-run","name":"prod"}', "rm --note='x --dry-run' -- prod"),
+        (b'{"note":"","name":""}', "rm --note='' -- ''"),
+        (b'{"name":"a  b"}', r"rm -- 'a \u{20}b'"),
+        (b'{"name":"a\\u001b[31mred\\nline"}', r"rm -- 'a\u{1b}[31mred\u{a}line'"),
+        (b'{"name":"pr\\u200bod"}', r"rm -- 'pr\u{200b}od'"),
+        (b'{"note":"plain","name":"-hi"}', "rm --note=plain -- -hi"),
+    ):
+        info = tool.describe(raw)
+        assert (tool.trace_line(raw), info.display, info.display_short) == (line, line, line)
+
+
+async def test_a_long_value_hides_no_word_behind_it(command: Wrap) -> None:
+    tool = await command(
+        FakeCommand(path="rm", flags=[FakeFlag(name="note")], args=[FakeArg(name="name")])
+    )
+    line = tool.trace_line(b'{"note":"' + b"x" * 2100 + b'","name":"prod"}')
+    assert line.endswith("x -- prod")
+    assert line.startswith("rm --note=xxx")
+    assert "...(1588 more)..." in line
 
 
 async def test_the_short_line_cuts_values_and_nothing_else(command: Wrap) -> None:
@@ -198,7 +218,8 @@ async def test_the_short_line_cuts_values_and_nothing_else(command: Wrap) -> Non
     )
     assert tool.describe(raw).display_short == (
         "deploy-everything-everywhere now --a-very-long-flag-name=0123456789...efghij "
-        "--map=key=012345...abcdef -- 0123456789abcdefghi 01234567ab...jklmno"
+        "--map=key=012345...abcdef -- 0123456789abcdefghi "
+        r"'01234567\u{1b}['...jklmno"
     )
 
 

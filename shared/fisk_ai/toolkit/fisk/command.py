@@ -8,7 +8,6 @@ from pathlib import Path
 
 from fisk_ai.errors import ToolError
 from fisk_ai.llm.model import ToolDef
-from fisk_ai.text import sanitise
 from fisk_ai.text.ring import RingBuffer
 from fisk_ai.toolkit import arguments, tags
 from fisk_ai.toolkit.contract import (
@@ -20,14 +19,10 @@ from fisk_ai.toolkit.contract import (
     ToolOutcome,
 )
 from fisk_ai.toolkit.environment import child_environment
-from fisk_ai.toolkit.fisk import argv, process
+from fisk_ai.toolkit.fisk import argv, display, process
 from fisk_ai.toolkit.fisk.document import Flag
 from fisk_ai.toolkit.fisk.globals import merged_schema
 from fisk_ai.toolkit.fisk.tree import Leaf
-
-LINE_LIMIT = 2000
-"""Code points of a command line as a person sees it: a shorter one could hide the argument that
-matters."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,12 +93,8 @@ class CommandTool:
         return self._syntax.command
 
     def trace_line(self, raw: bytes) -> str:
-        """Return the command line in one sanitised line; the path alone when it has none."""
-        try:
-            words = self._line(raw).words
-        except ToolError:
-            words = [self.command()]
-        return sanitise.for_terminal(" ".join(words), LINE_LIMIT)
+        """Return the exact command line for a person; the path alone when there is none."""
+        return display.full(self._line_or_path(raw))
 
     def describe(self, raw: bytes) -> CallInfo:
         """Describe one call: a command of the application, which may run in a directory."""
@@ -111,7 +102,7 @@ class CommandTool:
             present="command",
             kind="application",
             display=self.trace_line(raw),
-            display_short=self._short_line(raw),
+            display_short=display.short(self._line_or_path(raw)),
             needs_work_dir=True,
         )
 
@@ -158,23 +149,8 @@ class CommandTool:
             raise ToolError(f'building command line for "{self.command()}": {exc}') from exc
         return argv.render(self._syntax, given)
 
-    def _short_line(self, raw: bytes) -> str:
-        """Return the line with long values cut in the middle; names and path stay whole."""
+    def _line_or_path(self, raw: bytes) -> argv.Line:
         try:
-            line = self._line(raw)
+            return self._line(raw)
         except ToolError:
-            return sanitise.for_terminal(self.command(), LINE_LIMIT)
-        words = [*line.path, *(_short_flag(word) for word in line.flags)]
-        if line.positionals:
-            words += [argv.END_OF_FLAGS, *(_short_value(word) for word in line.positionals)]
-        return sanitise.for_terminal(" ".join(words), LINE_LIMIT)
-
-
-def _short_flag(word: str) -> str:
-    name, equals, value = word.partition("=")
-    return name + equals + _short_value(value)
-
-
-def _short_value(value: str) -> str:
-    """Clean first and cut then, or the cut could leave half an escape sequence."""
-    return sanitise.elide_middle(sanitise.for_terminal(value, LINE_LIMIT))
+            return argv.Line(path=self._syntax.path, flags=(), positionals=())
