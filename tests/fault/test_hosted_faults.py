@@ -47,7 +47,7 @@ def finish(agent: Agent, first: Done) -> tuple[Done, int]:
     for _ in range(ATTEMPTS):
         if done.out:
             break
-        if "no conversation by that name" in done.err or "before it began" in done.err:
+        if "resume with: " not in first.err or "before it began" in done.err:
             done, prompts = agent.rehearse("go"), prompts + 1
         else:
             done = agent.rehearse("--resume", session_of(first.err))

@@ -6,7 +6,11 @@ import asyncio
 import shlex
 import sys
 import time
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from pathlib import Path
+
+from msgspec import UNSET
 
 from fisk_ai.a2a.client import AgentClient
 from fisk_ai.a2a.messages import (
@@ -19,7 +23,15 @@ from fisk_ai.a2a.messages import (
     Sender,
     request_header,
 )
-from fisk_ai.cli.endings import CRASHED, LEFT, PARKED, ending, may_resume
+from fisk_ai.cli.endings import (
+    CRASHED,
+    INCOMPLETE,
+    LEFT,
+    PARKED,
+    REFUSED,
+    ending,
+    may_resume,
+)
 from fisk_ai.cli.handles import Handle
 from fisk_ai.cli.hosting import Hosted
 from fisk_ai.cli.interrupts import Interrupts
@@ -47,7 +59,7 @@ REASON_LIMIT = 200
 class Conversation:
     """Everything said between a terminal and the agent it hosts, from the first line to the last.
 
-    ``debug`` sees every message of it.
+    ``stored`` says whether a session of that id exists; ``debug`` sees every message.
     """
 
     flags: RunFlags
@@ -55,6 +67,7 @@ class Conversation:
     hosted: Hosted
     prompter: TerminalPrompter
     interrupts: Interrupts
+    stored: Callable[[str], Awaitable[bool]]
     debug: Dump | None = None
     model: str = ""
     view: LineView = field(init=False)
@@ -92,9 +105,10 @@ class Conversation:
         try:
             end = await self._converse()
         except asyncio.CancelledError:
-            self._hint(LEFT)
+            await self._hint_when_left()
             raise
-        self._close(end, time.monotonic() - began)
+        if await self._ran(end):
+            self._close(end, time.monotonic() - began)
         self._explain_crash(end)
         return end
 
@@ -178,10 +192,28 @@ class Conversation:
         header = request_header(Sender(name=SENDER), self.identity)
         return RequestRead(**header, conversation_token=self.handle.token, replay=HISTORY_BLOCKS)
 
+    async def _ran(self, end: TurnEnd) -> bool:
+        """Say whether there is a run to speak of; for any other ending its error is everything."""
+        if end.code in REFUSED:
+            return False
+        if not end.code or end.code in PARKED or self.turn.saw_work or _spent(end):
+            return True
+        if self.handle.token and end.code not in (CRASHED, INCOMPLETE):
+            return False
+        return await self._is_stored()
+
+    async def _is_stored(self) -> bool:
+        session_id = self._session_id()
+        return bool(session_id) and await self.stored(session_id)
+
+    async def _hint_when_left(self) -> None:
+        if await self._is_stored():
+            self._hint(LEFT)
+
     def _close(self, end: TurnEnd, latency_s: float) -> None:
-        """Print the answer, then what is to be said about the turn."""
+        """Print the answer, then what is to be said about the turn; a failure's words come last."""
         self.view.answer(end.text)
-        if end.code:
+        if end.code in PARKED:
             self.view.note(f"\n{ending(end.code, end.detail).message}")
         totals = self.turn.totals(end.usage)
         usage = usage_line(totals, self.turn.bound)
@@ -191,6 +223,7 @@ class Conversation:
             model=self.model,
             totals=totals,
             latency_s=latency_s,
+            counted=not end.code or end.usage is not UNSET,
             suspended=end.code in PARKED,
             verbose=self.flags.verbose,
             trace_id=end.trace_id,
@@ -218,27 +251,34 @@ class Conversation:
         return session_id_for_token(self.identity, self.turn.token)
 
 
+def _spent(end: TurnEnd) -> bool:
+    usage = end.usage
+    return usage is not UNSET and usage.input_tokens + usage.output_tokens > 0
+
+
 def exit_code(end: TurnEnd) -> int:
     """Return 0 for a turn that succeeded or waits.
 
     Raises:
-        TaskError: it failed; the detail is the command's error.
+        TaskError: it failed; the message says how it ended.
     """
-    error = ending(end.code, end.detail).error if end.code else ""
-    if error:
-        raise TaskError(error, task_code=end.code)
+    if not end.code:
+        return 0
+    ended = ending(end.kind or end.code, end.detail)
+    if ended.failed:
+        raise TaskError(ended.message, task_code=end.code)
     return 0
 
 
 def resume_command(session_id: str, flags: RunFlags) -> str:
-    """Return the command that continues a session, with the flags that find it again."""
+    """Return the command that continues a session from any directory, with what finds it again."""
     words = ["fisk-ai", "run", "--resume", session_id]
     for flag, value in (
-        ("--config", flags.config),
+        ("--config", flags.config_path),
         ("--script", flags.script),
         ("--state-dir", flags.state_dir),
         ("--root-dir", flags.root_dir),
     ):
         if value:
-            words += [flag, value]
+            words += [flag, str(Path(value).absolute())]
     return shlex.join(words)

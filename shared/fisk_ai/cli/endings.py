@@ -16,57 +16,87 @@ DETAIL_LIMIT = 400
 PARKED = frozenset({"suspended", "deferred"})
 """Endings that are no failure: the work waits and nothing was lost."""
 
+REFUSED = frozenset(
+    {
+        "rejected",
+        "capacity",
+        "draining",
+        "duplicate_request",
+        "conversation_busy",
+        "config_drift",
+        "not_started",
+        "unknown_conversation",
+        "unknown_call",
+        "already_answered",
+        "answer_too_large",
+    }
+)
+"""Endings before anything ran: there is nothing to sum up and nothing new to resume."""
+
 CRASHED = "crashed"
 INCOMPLETE = "incomplete"
 """Ours, for a reply set that broke off: nobody said how the run ended."""
 
+KILLED = "killed"
+"""Ours, for a crash that is no bug: a signal from outside ended the agent's process."""
+
 LEFT = "left"
 """Ours, for a turn that the person at the terminal did not wait for."""
 
-_MESSAGES: Mapping[str, str] = {
+_DETAIL = "{detail}"
+_SENTENCES: Mapping[str, str] = {
     "suspended": "the run stopped where it can be resumed: {detail}",
-    "deferred": "the run is waiting on an answer before it can go on: {detail}",
     "capacity": "the agent is already running as much as it will at once; try again shortly",
     "draining": "the agent is going out of service and took no work",
-    "conversation_busy": "a turn of this conversation is already running; wait for it to end",
-    "turn_not_taken": "the conversation could not take this turn, nothing ran: {detail}",
+    "conversation_busy": (
+        "another run holds this conversation; wait for its end, or a few seconds if its terminal "
+        "is gone, until it has parked"
+    ),
     "unknown_conversation": (
         "the agent has no conversation by that name; check that the handle is a session id that "
         "'fisk-ai session ls' lists, or the token 'fisk-ai session show' prints, and that it "
         "belongs to this agent"
     ),
-    "budget_exhausted": (
-        "the conversation has used up its token budget and takes no further turn: {detail}"
-    ),
-    CRASHED: "the agent crashed, which is a bug; the detail is in its log: {detail}",
-    INCOMPLETE: "the agent stopped answering; the work may be incomplete",
+    CRASHED: "the agent crashed, which is a bug: {detail}",
+    KILLED: "the agent did not finish: {detail}",
+    INCOMPLETE: "the agent stopped answering, so the work may be incomplete: {detail}",
     "not_started": "the agent took the turn and never started it; send it again",
-    "canceled": "the agent stopped the run: {detail}",
     "rejected": "the agent refused the request: {detail}",
+}
+"""What is said around the agent's own words, or in their place."""
+
+_SILENT: Mapping[str, str] = {
+    "deferred": "the run is waiting on an answer before it can go on",
+    "turn_not_taken": "the conversation could not take this turn",
+    "budget_exhausted": "the conversation has used up its token budget and takes no further turn",
+    "canceled": "the agent stopped the run",
     "config_drift": (
         "the configuration changed since this conversation began; pass --force to go on with the "
-        "new one: {detail}"
+        "new one"
     ),
 }
+"""For an agent that says nothing, where its words are a whole sentence that stands alone."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ending:
-    """What to say and whether the command failed; ``error`` is empty when it did not."""
+    """What to say, and whether the command failed, which makes ``message`` its error."""
 
     message: str
-    error: str = ""
+    failed: bool
 
 
 def ending(code: str, detail: str) -> Ending:
     """Return the words for an ``error`` terminal with ``code``; an unknown one is its detail."""
     shown = for_terminal(detail, DETAIL_LIMIT)
-    message = _MESSAGES.get(code, "{detail}").replace("{detail}", shown) or "the run failed"
-    if code in PARKED:
-        return Ending(message=message)
-    return Ending(message=message, error=shown or message)
+    if shown or code in _SENTENCES:
+        sentence = _SENTENCES.get(code, _DETAIL)
+        message = sentence.replace(_DETAIL, shown) if shown else sentence.replace(": {detail}", "")
+    else:
+        message = _SILENT.get(code, "the run failed")
+    return Ending(message=message, failed=code not in PARKED)
 
 
 def may_resume(code: str) -> bool:
     """Say whether going on is worth a hint: not where a resume would only be refused."""
-    return code not in ("", "budget_exhausted", "unknown_conversation")
+    return code not in ("", "budget_exhausted") and code not in REFUSED

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 TOKEN_LIMIT = 128
 """The longest token the protocol carries."""
 
+SCRIPTED = "scripted"
+"""The provider that plays a script in the place of a model."""
+
 _SHOWN_LIMIT = 40
 """Code points of a handle that names nothing, in the sentence that refuses it."""
 
@@ -44,13 +47,16 @@ class Handle:
     session_id: str = ""
 
 
-async def find_handle(store: Store, text: str) -> Handle:
+async def find_handle(store: Store, text: str, *, scripted: bool) -> Handle:
     """Look ``text`` up as a session id; what is none, or not there, is taken for a token.
+
+    ``scripted`` says whether a script plays the model now.
 
     Raises:
         FinishedError: the session is complete; whoever asks shows its stored answer, which a
             process that died may not have delivered.
-        RefusedError: the session has no token, so no request can name it, or no record.
+        RefusedError: the session has no token, so no request can name it, or no record; or a
+            script played its model and none does now.
         UsageError: it could be neither.
         StoreError: the session is there and cannot be read.
     """
@@ -65,6 +71,11 @@ async def find_handle(store: Store, text: str) -> Handle:
         ) from exc
     if state.status == "completed":
         raise FinishedError(text, state.messages)
+    if state.meta.fingerprint.provider == SCRIPTED and not scripted:
+        raise RefusedError(
+            f'the model of session "{text}" was played by a script; resume it with --script FILE',
+            key="--script",
+        )
     token = state.meta.conversation_token
     if not token:
         raise RefusedError(

@@ -13,7 +13,7 @@ import tempfile
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from fisk_ai.bus.broker import Broker
 from fisk_ai.cli.worker_child import WorkerChild, start_worker
@@ -51,6 +51,14 @@ class HostPlan:
         return environ
 
 
+@dataclass(frozen=True, slots=True)
+class Death:
+    """A process of the agent that is gone, and its exit code, negative for a signal."""
+
+    process: Literal["broker", "worker"]
+    status: int = 0
+
+
 @dataclass(slots=True, kw_only=True)
 class Hosted:
     """A running agent and the connection to talk to it."""
@@ -61,15 +69,16 @@ class Hosted:
     at_once: bool = False
     """Whether leaving cancels what still runs; set when the operator does not want to wait."""
 
-    async def died(self) -> str:
-        """Wait until broker or worker is gone and return which; without either no run ends."""
-        deaths = {
+    async def died(self) -> Death:
+        """Wait until broker or worker is gone and say how; without either no run ends."""
+        deaths: dict[asyncio.Future[None], str] = {
             asyncio.ensure_future(self.broker.died()): "broker",
             asyncio.ensure_future(self.worker.died()): "worker",
         }
         try:
             done, _ = await asyncio.wait(deaths, return_when=asyncio.FIRST_COMPLETED)
-            return deaths[done.pop()]
+            gone = deaths[done.pop()]
+            return Death("broker") if gone == "broker" else Death("worker", self.worker.status)
         finally:
             for waiting in deaths:
                 waiting.cancel()

@@ -1,6 +1,6 @@
 """``fisk-ai run``: host an agent behind a private broker and be its caller for one turn.
 
-The order is fixed: flags, configuration, credentials, what to resume, then processes. What can be
+The order is fixed: flags, configuration, what to resume, credentials, then processes. What can be
 refused from what is read here is refused before anything is started; what only a worker needs is
 the worker's to refuse. Rules: ``docs/reference/commands.md``.
 """
@@ -13,7 +13,7 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from fisk_ai.cli import run_flags
@@ -35,13 +35,6 @@ PROVIDERS = _builtin
 """Imported so that the providers are registered."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Prepared:
-    flags: RunFlags
-    config: Config
-    plan: HostPlan
-
-
 def execute(argv: Sequence[str]) -> int:
     """Run ``fisk-ai run`` with its arguments and return the exit code.
 
@@ -49,23 +42,25 @@ def execute(argv: Sequence[str]) -> int:
         FiskError: a refusal before the start, or an ending that is a failure.
         KeyboardInterrupt: the operator left.
     """
-    prepared = _prepare(run_flags.parse(argv, os.environ), os.environ)
-    return asyncio.run(_run(prepared))
+    flags = run_flags.parse(argv, os.environ)
+    config = load(Path(flags.config_path), Mode.AGENT)
+    script = _script(flags)
+    if script is not None:
+        config = config.with_script(script)
+    return asyncio.run(_run(flags, config, script, environ=os.environ))
 
 
-async def _run(prepared: _Prepared) -> int:
-    flags = prepared.flags
-    handle = Handle()
-    if flags.resume is not None:
-        from fisk_ai.cli.resumption import find  # noqa: PLC0415 - a new run reads no session
-
-        handle = await find(flags, prepared.config, prepared.plan.environ)
+async def _run(
+    flags: RunFlags, config: Config, script: Path | None, *, environ: Mapping[str, str]
+) -> int:
+    handle = await _handle(flags, config, environ)
+    plan = _plan(flags, config, script, environ=environ)
     prompter = TerminalPrompter(Keyboard(sys.stdin), sys.stderr)
     interrupts = Interrupts(abort_question=prompter.abort)
     with interrupts.installed(), ExitStack() as stack:
         debug = _open_dump(stack) if flags.a2a_debug else None
         try:
-            async with host(prepared.plan, _import_client) as hosted:
+            async with host(plan, _import_client) as hosted:
                 from fisk_ai.cli.conversation import Conversation, exit_code  # noqa: PLC0415 - there
 
                 interrupts.forcing(hosted.worker.kill)
@@ -75,12 +70,29 @@ async def _run(prepared: _Prepared) -> int:
                     hosted=hosted,
                     prompter=prompter,
                     interrupts=interrupts,
+                    stored=partial(_is_stored, flags=flags, config=config, environ=environ),
                     debug=debug,
                 )
                 end = await conversation.run()
         except asyncio.CancelledError:
             raise KeyboardInterrupt from None
     return exit_code(end)
+
+
+async def _handle(flags: RunFlags, config: Config, environ: Mapping[str, str]) -> Handle:
+    if flags.resume is None:
+        return Handle()
+    from fisk_ai.cli.resumption import find  # noqa: PLC0415 - a new run reads no session
+
+    return await find(flags, config, environ)
+
+
+async def _is_stored(
+    session_id: str, *, flags: RunFlags, config: Config, environ: Mapping[str, str]
+) -> bool:
+    from fisk_ai.cli.resumption import is_stored  # noqa: PLC0415 - only a run that failed asks
+
+    return await is_stored(session_id, flags=flags, config=config, environ=environ)
 
 
 def _import_client() -> None:
@@ -95,25 +107,22 @@ def _open_dump(stack: ExitStack) -> Dump:
     return dump
 
 
-def _prepare(flags: RunFlags, environ: Mapping[str, str]) -> _Prepared:
-    config = load(Path(flags.config_path), Mode.AGENT)
-    script = _script(flags)
-    if script is not None:
-        config = config.with_script(script)
+def _plan(
+    flags: RunFlags, config: Config, script: Path | None, *, environ: Mapping[str, str]
+) -> HostPlan:
     key = _key(flags, config, environ)
     if flags.resume is None and not flags.prompt.strip():
         raise UsageError(
             "no prompt: give one as an argument, or --resume a conversation to continue",
             key="prompt",
         )
-    plan = HostPlan(
+    return HostPlan(
         arguments=_worker_arguments(flags, script),
         environ=environ,
         api_key=key,
         base_url=flags.base_url,
         verbose=flags.verbose,
     )
-    return _Prepared(flags=flags, config=config, plan=plan)
 
 
 def _script(flags: RunFlags) -> Path | None:

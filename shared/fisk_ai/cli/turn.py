@@ -6,6 +6,7 @@ A worker or a broker that dies is noticed by its process, not by a silence.
 from __future__ import annotations
 
 import asyncio
+import signal
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
@@ -28,7 +29,8 @@ from fisk_ai.a2a.messages import (
     ToolCallBlockEvent,
     UsageCounts,
 )
-from fisk_ai.cli.endings import CRASHED, INCOMPLETE
+from fisk_ai.cli.endings import CRASHED, INCOMPLETE, KILLED
+from fisk_ai.cli.hosting import Death
 from fisk_ai.errors import FiskError, PeerError, PromptAbortedError
 from fisk_ai.render.events import show
 from fisk_ai.render.line import LineView
@@ -41,20 +43,21 @@ TERMINAL_GRACE_S = 1.0
 """How long a terminal that was under way when the worker died may take to arrive."""
 
 REASON_LIMIT = 200
-_DEATHS = {
-    "worker": (CRASHED, "its process ended in the middle of the run"),
-    "broker": (INCOMPLETE, "the broker ended in the middle of the run"),
-}
-"""How a turn ended whose worker or broker is gone."""
+_FROM_OUTSIDE = (signal.SIGKILL, signal.SIGTERM)
+"""Signals that no bug of the worker raises: somebody, or the system short of memory, sent them."""
 
 _T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnEnd:
-    """How an exchange ended; an empty ``code`` says that it has a result."""
+    """How an exchange ended; an empty ``code`` says that it has a result.
+
+    ``kind`` is the ending to say where it is finer than the protocol's code.
+    """
 
     code: str = ""
+    kind: str = ""
     detail: str = ""
     text: str = ""
     usage: UsageCounts | UnsetType = UNSET
@@ -103,6 +106,11 @@ class Turn:
             why = for_terminal(str(exc), REASON_LIMIT)
             self.view.warn(f"answering the run's question failed: {why}")
             return None
+
+    @property
+    def saw_work(self) -> bool:
+        """Whether this turn, not the history before it, did anything."""
+        return self.llm_calls > 0 or self.tool_calls > 0
 
     def totals(self, usage: UsageCounts | UnsetType) -> Totals:
         """Return the counters of ``usage``, and those seen here where it has none."""
@@ -160,7 +168,7 @@ async def exchange(
     request: AnyRequest,
     turn: Turn,
     *,
-    died: Callable[[], Awaitable[str]],
+    died: Callable[[], Awaitable[Death]],
 ) -> TurnEnd:
     """Run one request to its end, whichever comes first: its terminal or a process's death.
 
@@ -175,18 +183,30 @@ async def exchange(
             await asyncio.wait((reading,), timeout=TERMINAL_GRACE_S)
         if not reading.done():
             return _cut_short(death.result())
-        return await _ended(reading, turn, death.result() if death.done() else "")
+        return await _ended(reading, turn, death.result() if death.done() else None)
     finally:
         await settle(reading)
         await settle(death)
 
 
-def _cut_short(died: str) -> TurnEnd:
-    code, detail = _DEATHS[died]
-    return TurnEnd(code=code, detail=detail)
+def _cut_short(death: Death) -> TurnEnd:
+    if death.process == "broker":
+        return TurnEnd(code=INCOMPLETE, detail="the broker ended in the middle of the run")
+    name = _signal_name(death.status)
+    if -death.status in _FROM_OUTSIDE:
+        return TurnEnd(code=CRASHED, kind=KILLED, detail=f"its process was killed ({name})")
+    how = name or f"exit code {death.status}"
+    return TurnEnd(code=CRASHED, detail=f"its process ended in the middle of the run ({how})")
 
 
-async def _ended(reading: asyncio.Future[TaskEnd], turn: Turn, died: str) -> TurnEnd:
+def _signal_name(status: int) -> str:
+    try:
+        return signal.Signals(-status).name
+    except ValueError:
+        return ""
+
+
+async def _ended(reading: asyncio.Future[TaskEnd], turn: Turn, died: Death | None) -> TurnEnd:
     try:
         end = await reading
     except IncompleteTaskError as exc:

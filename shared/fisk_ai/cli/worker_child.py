@@ -50,6 +50,11 @@ class WorkerChild:
         """The worker's process id."""
         return self.process.pid
 
+    @property
+    def status(self) -> int:
+        """The exit code of a worker that is gone, negative for a signal."""
+        return self.process.returncode or 0
+
     async def died(self) -> None:
         """Wait until the process is gone."""
         await self.process.wait()

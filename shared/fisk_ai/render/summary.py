@@ -41,6 +41,9 @@ class RunSummary:
     model: str
     totals: Totals
     latency_s: float
+    counted: bool = True
+    """Whether the agent told what was used; a run that broke off tells nothing."""
+
     suspended: bool = False
     verbose: bool = False
     trace_id: str = ""
@@ -59,8 +62,8 @@ class RunSummary:
             self.model and f"model={for_terminal(self.model, MODEL_LIMIT)}",
             f"llm_calls={totals.llm_calls}",
             f"tool_calls={totals.tool_calls}",
-            f"tokens={fresh}/{totals.output}",
-            f"thinking={totals.thinking}",
+            self.counted and f"tokens={fresh}/{totals.output}",
+            self.counted and f"thinking={totals.thinking}",
             totals.cache_read and f"cached={totals.cache_read}",
             self.verbose and totals.cache_create and f"cache_write={totals.cache_create}",
             f"latency={self.latency_s:.3f}s",

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from msgspec import UNSET
 
 from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a.messages import (
@@ -23,6 +24,7 @@ from fisk_ai.a2a.messages import (
     RequestRead,
     RequestResume,
     Result,
+    UsageCounts,
     reply_header,
 )
 from fisk_ai.a2a.reply_set import ReplySet
@@ -84,9 +86,21 @@ async def _serve(connection: Connection, stage: list[AnyRequest], play: Play) ->
     await service.add_endpoint("discovery", subjects.discovery("cow"), no_card, bound=4)
 
 
+async def _is_stored(_: str) -> bool:
+    return True
+
+
+async def _is_not_stored(_: str) -> bool:
+    return False
+
+
 @asynccontextmanager
 async def _stage(
-    directory: Path, play: Play | None, *, handle: Handle | None = None
+    directory: Path,
+    play: Play | None,
+    *,
+    handle: Handle | None = None,
+    stored: Callable[[str], Awaitable[bool]] = _is_stored,
 ) -> AsyncGenerator[Stage]:
     leader, follower = pty.openpty()
     requests: list[AnyRequest] = []
@@ -110,6 +124,7 @@ async def _stage(
                 ),
                 prompter=prompter,
                 interrupts=Interrupts(abort_question=prompter.abort),
+                stored=stored,
             )
             yield Stage(conversation, requests)
     os.close(leader)
@@ -178,6 +193,7 @@ async def test_a_set_that_breaks_off_is_never_taken_for_its_end(
     with pytest.raises(TaskError) as failed:
         exit_code(end)
     assert failed.value.task_code == "crashed"
+    assert str(failed.value) == "the agent did not finish: its process was killed (SIGKILL)"
     printed = capsys.readouterr()
     assert printed.out == ""
     assert "resume with: fisk-ai run --resume t-" in printed.err
@@ -195,6 +211,50 @@ async def test_a_history_that_cannot_be_read_ends_the_run(
 
     async with _stage(tmp_path, play, handle=Handle(token="tok")) as stage:
         end = await stage.conversation.run()
-    assert end.code == "unknown_conversation"
+    with pytest.raises(TaskError, match="the agent has no conversation by that name"):
+        exit_code(end)
     assert [type(request) for request in stage.requests] == [RequestRead]
-    assert "the agent has no conversation by that name" in capsys.readouterr().err
+    printed = capsys.readouterr()
+    assert (printed.out, printed.err) == ("", "")
+
+
+_WORKED = UsageCounts(input_tokens=5, output_tokens=2, llm_calls=1)
+
+
+@pytest.mark.parametrize(
+    ("code", "usage", "stored", "said"),
+    [
+        ("rejected", None, _is_stored, False),
+        ("capacity", None, _is_stored, False),
+        ("conversation_busy", UsageCounts(), _is_stored, False),
+        ("failed", UsageCounts(), _is_not_stored, False),
+        ("failed", UsageCounts(), _is_stored, True),
+        ("failed", _WORKED, _is_not_stored, True),
+        ("budget_exhausted", _WORKED, _is_stored, True),
+    ],
+)
+async def test_a_refusal_or_a_failed_set_up_says_nothing_but_its_error(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    *,
+    code: str,
+    usage: UsageCounts | None,
+    stored: Callable[[str], Awaitable[bool]],
+    said: bool,
+) -> None:
+    async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
+        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
+        header = reply_header(request, "cow")
+        counts = UNSET if usage is None else usage
+        await reply.finish(ErrorTerminal(**header, error="no luck", code=code, usage=counts))
+
+    async with _stage(tmp_path, play, stored=stored) as stage:
+        end = await stage.conversation.run()
+    with pytest.raises(TaskError) as failed:
+        exit_code(end)
+    assert failed.value.task_code == code
+    printed = capsys.readouterr().err
+    assert ("Run summary: " in printed) == said
+    assert ("resume with: " in printed) == (said and code == "failed")
+    assert "no luck" not in printed
+    assert said or not printed

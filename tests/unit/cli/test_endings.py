@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import pytest
 
-from fisk_ai.cli.endings import ending, may_resume
+from fisk_ai.cli.endings import REFUSED, ending, may_resume
 
 
 @pytest.mark.parametrize(
     ("code", "message"),
     [
         ("suspended", "the run stopped where it can be resumed: d"),
-        ("deferred", "the run is waiting on an answer before it can go on: d"),
+        ("deferred", "d"),
     ],
 )
 def test_parked_work_is_said_and_is_no_failure(code: str, message: str) -> None:
     end = ending(code, "d")
     assert end.message == message
-    assert end.error == ""
+    assert not end.failed
 
 
 @pytest.mark.parametrize(
@@ -40,18 +40,22 @@ def test_parked_work_is_said_and_is_no_failure(code: str, message: str) -> None:
         "a_code_of_tomorrow",
     ],
 )
-def test_everything_else_is_a_failure_with_its_detail(code: str) -> None:
-    end = ending(code, "why it failed")
-    assert end.message
-    assert end.error == "why it failed"
-    assert ending(code, "").error
+def test_everything_else_is_a_failure_in_one_sentence_that_tells_nothing_twice(code: str) -> None:
+    detail = "the token budget is used up"
+    end = ending(code, detail)
+    assert end.failed
+    assert end.message.count(detail) <= 1
+    assert end.message == detail or "budget" not in end.message.replace(detail, "")
+    silent = ending(code, "").message
+    assert silent
+    assert "{detail}" not in silent
+    assert not silent.endswith(":")
 
 
 def test_an_agents_words_are_one_bounded_line() -> None:
     end = ending("failed", "\x1b[2J{detail}\n" + "x" * 1000)
     assert end.message.startswith("{detail} x")
     assert len(end.message) == 401
-    assert len(end.error) == 401
 
 
 @pytest.mark.parametrize("code", ["failed", "suspended", "crashed", "left"])
@@ -59,6 +63,6 @@ def test_what_can_go_on_gets_a_hint(code: str) -> None:
     assert may_resume(code)
 
 
-@pytest.mark.parametrize("code", ["", "budget_exhausted", "unknown_conversation"])
+@pytest.mark.parametrize("code", ["", "budget_exhausted", *REFUSED])
 def test_what_a_resume_would_refuse_gets_no_hint(code: str) -> None:
     assert not may_resume(code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 
 import pytest
 
@@ -93,10 +94,15 @@ def test_the_exit_code_never_says_success_for_a_failure() -> None:
         assert failed.value.task_code == code
 
 
-def test_the_hint_carries_every_flag_that_finds_the_session_again() -> None:
+def test_the_hint_works_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
     plain = RunFlags(prompt="x")
-    assert resume_command("t-1", plain) == "fisk-ai run --resume t-1"
-    typed = RunFlags(prompt="x", config="a b.yaml", script="s.yaml", state_dir="d", root_dir="r")
+    here = str(tmp_path)
+    assert resume_command("t-1", plain) == f"fisk-ai run --resume t-1 --config {here}/agent.yaml"
+    typed = RunFlags(
+        prompt="x", config="a b.yaml", script="../s.yaml", state_dir="d", root_dir="/r"
+    )
     assert resume_command("t-1", typed) == (
-        "fisk-ai run --resume t-1 --config 'a b.yaml' --script s.yaml --state-dir d --root-dir r"
+        f"fisk-ai run --resume t-1 --config '{here}/a b.yaml' --script {here}/../s.yaml "
+        f"--state-dir {here}/d --root-dir /r"
     )

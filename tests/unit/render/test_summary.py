@@ -23,6 +23,12 @@ def test_the_summary_leaves_out_what_cannot_be_known() -> None:
     )
 
 
+def test_a_run_that_told_no_usage_is_given_none() -> None:
+    totals = Totals(llm_calls=1)
+    summary = RunSummary(session_id="t", model="", totals=totals, latency_s=1, counted=False)
+    assert summary.line() == "Run summary: session=t llm_calls=1 tool_calls=0 latency=1.000s"
+
+
 def test_the_summary_holds_everything_in_order() -> None:
     totals = Totals(
         input=150, output=20, cache_read=30, cache_create=20, thinking=5, llm_calls=2, tool_calls=1
