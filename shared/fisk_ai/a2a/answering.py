@@ -1,7 +1,8 @@
 """The caller's side of a question: ask a person beside the reading, then deliver the answer.
 
-A decision is never lost: one that could not be delivered is handed back, in the form in which a
-later request can carry it.
+A decision is never lost: one that was not delivered is handed back, in the form in which a later
+request can carry it. Only a refusal, or nobody there, says that it was not; after anything else it
+may have been taken, and it is handed back only when the run parked with its call still open.
 """
 
 from __future__ import annotations
@@ -27,15 +28,25 @@ from fisk_ai.a2a.messages import (
     ElicitRequestConfirm,
     ElicitRequestSelect,
     ElicitWaiting,
+    ErrorTerminal,
     HeaderFields,
+    Terminal,
 )
-from fisk_ai.errors import FiskError
+from fisk_ai.errors import (
+    FiskError,
+    MessageTooLargeError,
+    NoRespondersError,
+    ServiceRefusedError,
+)
 
 Given = str | bool | int | None
 """What a person said: ``no``/``once``/``always``, a yes or no, an option's position, or a text.
 
 ``None``, a negative position and anything that does not fit the question say that nobody decided.
 """
+
+_NOT_DELIVERED = (NoRespondersError, ServiceRefusedError, MessageTooLargeError)
+_PARKED = frozenset({"suspended", "deferred"})
 
 _CHOICES: dict[str, ChoiceWord] = {"no": "no", "once": "once", "always": "always"}
 
@@ -102,6 +113,8 @@ class Answering:
         self._open: dict[asyncio.Task[None], _Open] = {}
         self._failed: list[BaseException] = []
         self._unsent: list[Answer] = []
+        self._unknown: list[Answer] = []
+        self._done: set[str] = set()
         self.closed_at = 0.0
 
     @property
@@ -116,8 +129,14 @@ class Answering:
         self._open[task] = state
         task.add_done_callback(self._close)
 
-    async def finish(self) -> tuple[Answer, ...]:
-        """Stop asking, let answers under way arrive, and return those that could not.
+    def settled(self, call: str) -> None:
+        """Note that ``call`` has a result: whatever was answered about it is of no use any more."""
+        self._done.add(call)
+
+    async def finish(self, terminal: Terminal | None = None) -> tuple[Answer, ...]:
+        """Stop asking, let answers under way arrive, and return those to send again.
+
+        Without a ``terminal`` the set broke off, and the run may still use what may have arrived.
 
         Raises:
             BaseException: whatever asking the person raised.
@@ -129,7 +148,9 @@ class Answering:
             await asyncio.wait(tuple(self._open))
         if self._failed:
             raise self._failed[0]
-        return tuple(self._unsent)
+        is_parked = isinstance(terminal, ErrorTerminal) and terminal.code in _PARKED
+        again = (*self._unsent, *(self._unknown if is_parked else ()))
+        return tuple(answer for answer in again if answer.tool_use_id not in self._done)
 
     def stop(self) -> None:
         """Cancel whatever is left; for a reading that ends with an error of its own."""
@@ -148,10 +169,14 @@ class Answering:
         reply = reply_to(question, given, self._header())
         try:
             await self._deliver(reply)
+        except _NOT_DELIVERED:
+            self._keep(self._unsent, late_answer(question, reply))
         except FiskError:
-            late = late_answer(question, reply)
-            if late is not None:
-                self._unsent.append(late)
+            self._keep(self._unknown, late_answer(question, reply))
+
+    def _keep(self, kept: list[Answer], late: Answer | None) -> None:
+        if late is not None:
+            kept.append(late)
 
     async def _asked(self, question: AnyQuestion) -> Given:
         waiting = asyncio.create_task(self._keep_open(question), name="keep a question open")

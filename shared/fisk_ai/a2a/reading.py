@@ -27,6 +27,7 @@ from fisk_ai.a2a.messages import (
     StatusBlockEvent,
     TaskRequest,
     Terminal,
+    ToolResultBlockEvent,
     reply_header,
     request_header,
 )
@@ -72,7 +73,7 @@ class Reading:
         """Read to the terminal; raises as :meth:`AgentClient.run`."""
         try:
             terminal = await self._to_terminal(inbox)
-            unsent = await self._answering.finish()
+            unsent = await self._answering.finish(terminal)
         except (IncompleteStreamError, BusError) as exc:
             raise self._broken(str(exc), await self._answering.finish()) from exc
         finally:
@@ -163,6 +164,8 @@ class Reading:
         elif isinstance(message, EventMessage):
             block = message.block
             self._live |= isinstance(block, StatusBlockEvent) and block.phase == "running"
+            if isinstance(block, ToolResultBlockEvent):
+                self._answering.settled(block.call_id)
             await self._handlers.on_event(block)
         elif isinstance(message, Question):
             self._answering.start(message)

@@ -8,7 +8,7 @@ import pytest
 
 from fisk_ai.a2a import messages as m
 from fisk_ai.a2a.answering import Answering, Given, late_answer, reply_to
-from fisk_ai.errors import NoRespondersError
+from fisk_ai.errors import BusTimeoutError, FiskError, NoRespondersError, ServiceRefusedError
 
 DIGEST = "a" * 64
 
@@ -157,3 +157,53 @@ async def test_an_error_of_the_asking_reaches_the_caller() -> None:
     await drained()
     with pytest.raises(ZeroDivisionError):
         await answering.finish()
+
+
+def ending(code: str) -> m.ErrorTerminal:
+    request = m.RequestPrompt(**header(), prompt="go")
+    return m.ErrorTerminal(**m.reply_header(request, "agent"), error="over", code=code)
+
+
+async def answered(error: FiskError) -> Answering:
+    """Answer a question whose delivery ends with ``error``."""
+
+    async def ask(question: m.AnyQuestion) -> Given:
+        return "once"
+
+    async def deliver(reply: m.AnyElicitReply) -> m.Ack:
+        raise error
+
+    answering = Answering(ask, deliver, header=header)
+    answering.start(approve())
+    await drained()
+    return answering
+
+
+async def test_an_answer_that_may_have_been_taken_is_not_sent_again_to_a_run_that_ended() -> None:
+    answering = await answered(BusTimeoutError("no reply"))
+    assert await answering.finish(ending("failed")) == ()
+    assert await answering.finish() == ()
+
+
+@pytest.mark.parametrize("code", ["suspended", "deferred"])
+async def test_an_answer_that_may_have_been_lost_is_sent_again_to_a_run_that_parked(
+    code: str,
+) -> None:
+    answering = await answered(BusTimeoutError("no reply"))
+    (unsent,) = await answering.finish(ending(code))
+    assert unsent.tool_use_id == "u1"
+
+
+@pytest.mark.parametrize(
+    "error", [BusTimeoutError("no reply"), ServiceRefusedError("not waiting", status="404")]
+)
+async def test_an_answer_to_a_call_that_has_its_result_is_not_sent_again(error: FiskError) -> None:
+    answering = await answered(error)
+    answering.settled("u1")
+    assert await answering.finish(ending("suspended")) == ()
+
+
+async def test_an_answer_that_was_refused_comes_back_whatever_became_of_the_run() -> None:
+    answering = await answered(ServiceRefusedError("not waiting", status="404"))
+    (unsent,) = await answering.finish(ending("failed"))
+    assert unsent.tool_use_id == "u1"
