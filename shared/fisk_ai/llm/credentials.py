@@ -1,7 +1,11 @@
-"""Where a model's key comes from: a typed flag, then the environment, as text or as a file."""
+"""Where a model's key comes from: a typed flag, then the environment, as text or as a file.
+
+A key given in place of a file is a slip that happens, so a name that may be one is never shown.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +16,9 @@ KEY_FILE = "ANTHROPIC_API_KEY_FILE"
 
 KEY_FILE_LIMIT_BYTES = 65_536
 """A longer file is not a key but a mistake."""
+
+_LIKE_A_KEY = re.compile(r"sk-.*|(?![./~])(?=.*\d)[\w+/=.-]{20,}", re.ASCII | re.DOTALL)
+"""Keys begin with ``sk-``, or are long words with a digit that begin like no path."""
 
 
 def api_key(
@@ -33,6 +40,8 @@ def api_key(
 
 
 def _read(source: str, name: str) -> str:
+    if _LIKE_A_KEY.fullmatch(name) and not _is_file(name):
+        raise ConfigError(f"{source} names no readable file; is it the key itself?", key=source)
     try:
         with Path(name).open("rb") as file:
             content = file.read(KEY_FILE_LIMIT_BYTES + 1)
@@ -41,7 +50,16 @@ def _read(source: str, name: str) -> str:
         raise ConfigError(f'{source} "{name}" cannot be read: {exc.strerror}', key=source) from exc
     except UnicodeDecodeError as exc:
         raise ConfigError(f'{source} "{name}" holds no text', key=source) from exc
+    except ValueError as exc:
+        raise ConfigError(f"{source} holds a character no file name has", key=source) from exc
     if not text or len(content) > KEY_FILE_LIMIT_BYTES:
         state = "is empty" if not text else "is too large to be a key"
         raise ConfigError(f'{source} "{name}" {state}', key=source)
     return text
+
+
+def _is_file(name: str) -> bool:
+    try:
+        return Path(name).is_file()
+    except (OSError, ValueError):  # too long for a name, or with a null character
+        return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from pathlib import Path
 
 import pytest
@@ -56,3 +57,43 @@ def test_a_file_without_a_key_is_refused_by_name(
 def test_a_missing_file_is_refused_by_the_name_of_its_source(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"^ANTHROPIC_API_KEY_FILE .* cannot be read"):
         api_key({"ANTHROPIC_API_KEY_FILE": str(tmp_path / "none")})
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        "sk-hunter2",
+        "sk-ant-api03-Ab/Cd_ef",
+        "sk-" + "hunter2" * 99,
+        "hunter2hunter2hunter2",
+        "aGVsbG8/d29y+bGQ4hunter2==",
+        "eyJhbGciOiJ9.hunter2.c2ln",
+    ],
+)
+@pytest.mark.parametrize("source", ["--api-key-file", "ANTHROPIC_API_KEY_FILE"])
+def test_a_key_in_place_of_a_file_is_not_repeated(source: str, key: str) -> None:
+    is_typed = source.startswith("--")
+    with pytest.raises(ConfigError) as refused:
+        api_key({} if is_typed else {source: key}, key_file=key if is_typed else None)
+    assert str(refused.value) == f"{source} names no readable file; is it the key itself?"
+    assert key not in "".join(traceback.format_exception(refused.value, chain=True, limit=0))
+
+
+@pytest.mark.parametrize("name", ["key.txt", "/run/secrets/anthropic_key_1", "./k2" + "x" * 30])
+def test_a_name_that_is_a_path_is_shown(name: str) -> None:
+    with pytest.raises(ConfigError) as refused:
+        api_key({}, key_file=name)
+    assert f'"{name}"' in str(refused.value)
+
+
+def test_a_file_that_is_called_like_a_key_is_read(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "sk-file").write_text("from-file", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert api_key({}, key_file="sk-file") == "from-file"
+
+
+def test_a_name_no_file_can_have_is_refused_in_plain_words() -> None:
+    with pytest.raises(ConfigError, match="a character no file name has"):
+        api_key({}, key_file="a\0b")
