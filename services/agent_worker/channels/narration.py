@@ -11,7 +11,7 @@ from fisk_ai.a2a.blocks import (
     warning_block,
 )
 from fisk_ai.a2a.reply_set import ReplySet
-from fisk_ai.agent.events import Starting, ToolCallEvent, ToolResultEvent
+from fisk_ai.agent.events import LlmRequestEvent, Starting, ToolCallEvent, ToolResultEvent
 from fisk_ai.llm.model import Delta, Response
 from fisk_ai.toolkit.contract import Advisory
 
@@ -44,7 +44,7 @@ class Narration:
         """Note that the run has its session; a caller is not told."""
         self.started = True
 
-    async def llm_request(self, summary: str) -> None:
+    async def llm_request(self, event: LlmRequestEvent) -> None:
         """Forget the fragments of an earlier call; a caller is not told."""
         self._deltas.reset()
 

@@ -24,6 +24,18 @@ class Starting:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class LlmRequestEvent:
+    """A model call begins; ``size_bytes`` are those of all messages as JSON.
+
+    ``preview`` quotes the newest message, so it is for whoever holds the conversation: no log.
+    """
+
+    preview: str
+    messages: int
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class ToolCallEvent:
     """A call passed the gate and is about to run."""
 
@@ -59,7 +71,7 @@ class EventSink(Protocol):
         """The loop begins."""
         ...
 
-    async def llm_request(self, summary: str) -> None:
+    async def llm_request(self, event: LlmRequestEvent) -> None:
         """A model call begins; sent in verbose runs only."""
         ...
 
@@ -97,7 +109,7 @@ class DiscardEvents:
     async def starting(self, info: Starting) -> None:
         """Drop it."""
 
-    async def llm_request(self, summary: str) -> None:
+    async def llm_request(self, event: LlmRequestEvent) -> None:
         """Drop it."""
 
     async def delta(self, delta: Delta) -> None:

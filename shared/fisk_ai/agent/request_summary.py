@@ -1,7 +1,8 @@
-"""One line about a model call, for verbose runs."""
+"""What a verbose run tells of a model call: enough to recognise it by, and how much is sent."""
 
 from __future__ import annotations
 
+from fisk_ai.agent.events import LlmRequestEvent
 from fisk_ai.llm.blocks import message_to_json
 from fisk_ai.llm.model import Message, ToolResultBlock, text_of
 from fisk_ai.text import gojson
@@ -9,14 +10,14 @@ from fisk_ai.text import gojson
 PREVIEW_LIMIT = 60
 """Characters of the newest message that are enough to recognise it by."""
 
-_KIB = 1024
-_MIB = 1024 * 1024
 
-
-def summarise(messages: tuple[Message, ...]) -> str:
-    """Return what is asked and how much is sent: ``"tell me a joke" (msgs=1, 61 B)``."""
-    size_bytes = len(gojson.dumps([message_to_json(message) for message in messages]))
-    return f"{_preview(messages)} (msgs={len(messages)}, {_size(size_bytes)})"
+def summarise(messages: tuple[Message, ...]) -> LlmRequestEvent:
+    """Return what is asked and how much is sent."""
+    return LlmRequestEvent(
+        preview=_preview(messages),
+        messages=len(messages),
+        size_bytes=len(gojson.dumps([message_to_json(message) for message in messages])),
+    )
 
 
 def _preview(messages: tuple[Message, ...]) -> str:
@@ -30,11 +31,3 @@ def _preview(messages: tuple[Message, ...]) -> str:
     if not results:
         return "(no text)"
     return "1 tool result" if results == 1 else f"{results} tool results"
-
-
-def _size(size_bytes: int) -> str:
-    if size_bytes < _KIB:
-        return f"{size_bytes} B"
-    if size_bytes < _MIB:
-        return f"{size_bytes / _KIB:.1f} KB"
-    return f"{size_bytes / _MIB:.1f} MB"

@@ -1,12 +1,18 @@
 """What a served run leaves in the log: facts about it, and none of its content.
 
-Advisories, tool calls by their short display, the first line of a failed call and the stack of a
-crash. Prompts, answers, arguments and results are never logged.
+Advisories, tool calls by their short display, the size of a request, the first line of a failed
+call and the stack of a crash. Never a prompt, an answer or the output of a call that succeeded.
 """
 
 from __future__ import annotations
 
-from fisk_ai.agent.events import EventSink, Starting, ToolCallEvent, ToolResultEvent
+from fisk_ai.agent.events import (
+    EventSink,
+    LlmRequestEvent,
+    Starting,
+    ToolCallEvent,
+    ToolResultEvent,
+)
 from fisk_ai.llm.model import Delta, Response
 from fisk_ai.serving.log import get_logger
 from fisk_ai.text.sanitise import for_display
@@ -50,10 +56,10 @@ class Narration:
         )
         await self._inner.starting(info)
 
-    async def llm_request(self, summary: str) -> None:
-        """Log that a model call begins."""
-        self._log.debug("model call", summary=summary)
-        await self._inner.llm_request(summary)
+    async def llm_request(self, event: LlmRequestEvent) -> None:
+        """Log that a model call begins, and how much is sent; its preview is content."""
+        self._log.debug("model call", messages=event.messages, size_bytes=event.size_bytes)
+        await self._inner.llm_request(event)
 
     async def delta(self, delta: Delta) -> None:
         """Hand on a fragment."""

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, TypeVar
 
-from fisk_ai.agent.events import Starting, ToolCallEvent, ToolResultEvent
+from fisk_ai.agent.events import LlmRequestEvent, Starting, ToolCallEvent, ToolResultEvent
 from fisk_ai.llm.model import Delta, Response
 from fisk_ai.toolkit.contract import Advisory
 from fisk_ai.toolkit.prompter import Choice, GateRequest
@@ -57,10 +57,6 @@ class RecordingEvents:
         """Return the kinds of all advisories, in order."""
         return [advisory.kind for advisory in self.of(Advisory)]
 
-    def summaries(self) -> list[str]:
-        """Return the lines about model calls."""
-        return [str(event.payload) for event in self.recorded if event.name == "llm_request"]
-
     async def warn(self, advisory: Advisory) -> None:
         """Keep it."""
         self.recorded.append(Recorded("warn", advisory))
@@ -69,9 +65,9 @@ class RecordingEvents:
         """Keep it."""
         self.recorded.append(Recorded("starting", info))
 
-    async def llm_request(self, summary: str) -> None:
+    async def llm_request(self, event: LlmRequestEvent) -> None:
         """Keep it."""
-        self.recorded.append(Recorded("llm_request", summary))
+        self.recorded.append(Recorded("llm_request", event))
 
     async def delta(self, delta: Delta) -> None:
         """Keep it."""

@@ -47,6 +47,7 @@ class Worker(Protocol):
 
 
 class Workshop(Protocol):
+    directory: Path
     application: FakeApplication
 
     @property
@@ -138,11 +139,13 @@ async def test_a_prompt_runs_its_command_and_is_answered(
 async def test_what_is_logged_of_a_run_holds_no_content(
     workshop: Workshop, agent: AgentClient, handlers: Caller
 ) -> None:
-    worker = await workshop.start(environ={"FISK_AI_LOG_LEVEL": "debug"})
+    script = str(workshop.directory / "script.yaml")
+    worker = await workshop.start("--hosted", "--verbose", "--script", script)
     await asyncio.wait_for(agent.run(_prompt(), handlers), 10)
     worker.disown()
     await worker.ended()
 
+    assert b"model call" in worker.stderr
     assert b"tool call" in worker.stderr
     assert b"report" in worker.stderr
     assert b"confidential" not in worker.stderr

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from fisk_ai.agent.events import LlmRequestEvent
 from fisk_ai.agent.options import Budget, Checkpoint, Stats
 from fisk_ai.errors import ProviderError
 from fisk_ai.llm.model import Message, Response, TextBlock, ToolResultBlock, Usage
@@ -199,9 +200,10 @@ async def test_an_empty_prompt_becomes_the_default(bench: AgentBench) -> None:
 async def test_verbose_runs_say_what_is_asked(bench: AgentBench) -> None:
     bench.tools = [FakeTool(name="look")]
     await bench.run(call(("a", "look"), ("b", "look")), say("done"), verbose=True, prompt="a\nb")
-    first, second = bench.events.summaries()
-    assert first.startswith('"a b" (msgs=1, ')
-    assert second.startswith("2 tool results (msgs=3, ")
+    first, second = bench.events.of(LlmRequestEvent)
+    assert (first.preview, first.messages) == ('"a b"', 1)
+    assert (second.preview, second.messages) == ("2 tool results", 3)
+    assert second.size_bytes > first.size_bytes
 
 
 async def test_fragments_reach_a_sink_that_wants_them(bench: AgentBench) -> None:

@@ -7,7 +7,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
-from fisk_ai.agent.events import DiscardEvents, Starting, ToolCallEvent, ToolResultEvent
+from fisk_ai.agent.events import (
+    DiscardEvents,
+    LlmRequestEvent,
+    Starting,
+    ToolCallEvent,
+    ToolResultEvent,
+)
 from fisk_ai.llm.model import Delta, Response
 from fisk_ai.serving.narration import Narration, first_line
 from fisk_ai.toolkit.contract import Advisory
@@ -27,7 +33,7 @@ class Told(DiscardEvents):
     async def starting(self, info: Starting) -> None:
         self.names.append("starting")
 
-    async def llm_request(self, summary: str) -> None:
+    async def llm_request(self, event: LlmRequestEvent) -> None:
         self.names.append("llm_request")
 
     async def delta(self, delta: Delta) -> None:
@@ -82,6 +88,22 @@ async def test_a_call_is_logged_by_its_short_display_and_never_with_its_argument
     ]
 
 
+async def test_a_request_is_logged_by_its_size_and_never_by_its_words() -> None:
+    request = LlmRequestEvent(preview=f'"my password is {SECRET}"', messages=3, size_bytes=412)
+    with capture_logs() as lines:
+        await Narration(Told(), "w1").llm_request(request)
+
+    assert lines == [
+        {
+            "event": "model call",
+            "log_level": "debug",
+            "work": "w1",
+            "messages": 3,
+            "size_bytes": 412,
+        }
+    ]
+
+
 async def test_a_successful_result_leaves_no_line_and_a_failed_one_its_first() -> None:
     narration = Narration(Told(), "w1")
     with capture_logs() as lines:
@@ -114,7 +136,7 @@ async def test_everything_reaches_the_channel_in_order() -> None:
     told = Told()
     narration = Narration(told, "w1")
 
-    await narration.llm_request("a summary")
+    await narration.llm_request(LlmRequestEvent(preview="p", messages=1, size_bytes=9))
     await narration.tool_call(_call())
     await narration.tool_result(_result("out", is_error=True))
     await narration.warn(Advisory(kind="x"))
