@@ -22,7 +22,13 @@ Whole = Annotated[int, Field(ge=-INT_MAX, le=INT_MAX)]
 class Block(BaseModel):
     """A mapping of the file: unknown keys and wrong types are refused, values never change."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, hide_input_in_errors=True)
+    model_config = ConfigDict(
+        extra="forbid",
+        strict=True,
+        frozen=True,
+        hide_input_in_errors=True,
+        defer_build=True,  # the whole file's validator holds those of the blocks that are written
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -40,8 +46,8 @@ class Block(BaseModel):
 class ToolFilter(Block):
     """Selects tools: by regular expressions over their names, or by exact tags."""
 
-    tools: list[Text] = Field(default_factory=list)
-    tags: list[Text] = Field(default_factory=list)
+    tools: list[Text] = Field(default_factory=list[Text])
+    tags: list[Text] = Field(default_factory=list[Text])
 
     @property
     def is_empty(self) -> bool:

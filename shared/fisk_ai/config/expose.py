@@ -56,7 +56,7 @@ class Mcp(Block):
     confirm_over_mcp: Text = "always"
     max_concurrent_tools: Whole = 0
     tool_timeout: Text = ""
-    builtins: list[Text] = Field(default_factory=list)
+    builtins: list[Text] = Field(default_factory=list[Text])
 
 
 class Jobs(Block):
@@ -88,7 +88,7 @@ class Web(Block):
 
     listen: Text = "127.0.0.1:8080"
     base_path: Text = "/fisk/v1"
-    origins: list[Text] = Field(default_factory=list)
+    origins: list[Text] = Field(default_factory=list[Text])
 
 
 class ServedTools(Block):

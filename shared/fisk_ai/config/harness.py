@@ -66,7 +66,7 @@ class Knowledge(Block):
     """Documents the agent may search."""
 
     enabled: bool = False
-    paths: list[Text] = Field(default_factory=list)
+    paths: list[Text] = Field(default_factory=list[Text])
     directory: Text = ""
     top_k: Whole = 5
     max_injected_tokens: Whole = 6000
@@ -98,7 +98,7 @@ class Harness(Block):
     """The loop's own settings; durations are read through their ``_s`` twins."""
 
     human_in_the_loop: HumanInTheLoop = HumanInTheLoop()
-    confirm_tags: list[Text] = Field(default_factory=list)
+    confirm_tags: list[Text] = Field(default_factory=list[Text])
     tool_timeout: Text = ""
     no_tui: bool = False
     no_bell: bool = False

@@ -50,7 +50,7 @@ class McpClient(Block):
     name: Text = ""
     alias: Text = ""
     command: Text = ""
-    args: list[Text] = Field(default_factory=list)
+    args: list[Text] = Field(default_factory=list[Text])
     url: Text = ""
     env: dict[str, Text] = Field(default_factory=dict)
     headers: dict[str, Text] = Field(default_factory=dict)
@@ -67,14 +67,14 @@ class Config(Block):
     description: Text = ""
     icon: Text = ""
     icon_url: Text = ""
-    prompts: list[Text] = Field(default_factory=list)
+    prompts: list[Text] = Field(default_factory=list[Text])
     application_path: Text = ""
     root_directory: Text = ""
     nats_context: Text = ""
     system_prompt: Text = ""
     include: ToolFilter = ToolFilter()
     exclude: ToolFilter = ToolFilter()
-    global_flags: list[Text] = Field(default_factory=list)
+    global_flags: list[Text] = Field(default_factory=list[Text])
     remote_agents: list[RemoteAgent] = Field(default_factory=list[RemoteAgent])
     remote_tools: list[RemoteToolHost] = Field(default_factory=list[RemoteToolHost])
     mcp_clients: list[McpClient] = Field(default_factory=list[McpClient])
