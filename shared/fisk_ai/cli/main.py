@@ -17,6 +17,7 @@ from typing import TextIO
 
 from fisk_ai import imports
 from fisk_ai.cli.arguments import BadArgumentsError
+from fisk_ai.cli.commentary import commentary
 from fisk_ai.cli.tree import COMMANDS, find, listing, not_built, subcommand_required
 from fisk_ai.errors import FiskError, NotBuiltError, SetupError
 from fisk_ai.text.sanitise import for_display
@@ -114,8 +115,8 @@ def _open_standard_streams() -> None:
         os.open(os.devnull, os.O_RDWR)  # the lowest that is free, which is the next one closed
     if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - closed when we started
         sys.stdin = open(0, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115 - kept
-    sys.stdout = _tolerant(sys.stdout, 1)
-    sys.stderr = _tolerant(sys.stderr, 2)
+    sys.stdout = _tolerant(sys.stdout)
+    sys.stderr = commentary(sys.stderr)
     if 1 in closed:
         raise SetupError(
             "standard output is closed, so the result would be lost and nothing was started; "
@@ -131,12 +132,12 @@ def _is_open(descriptor: int) -> bool:
     return True
 
 
-def _tolerant(stream: TextIO | None, descriptor: int) -> TextIO:
+def _tolerant(stream: TextIO | None) -> TextIO:
     if stream is None:
-        return open(descriptor, "w", encoding="utf-8", errors="replace", closefd=False)
+        return open(1, "w", encoding="utf-8", errors="replace", closefd=False)
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
-        reconfigure(errors="backslashreplace" if descriptor == 2 else "replace")
+        reconfigure(errors="replace")
     return stream
 
 
