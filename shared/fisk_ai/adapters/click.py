@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from fisk_ai.adapters.entry import prepare
+from fisk_ai.adapters.entry import is_command, misused, prepare, told_to_author
 from fisk_ai.adapters.reading import ClickCommand
 from fisk_ai.adapters.tags import tags
 
@@ -37,9 +37,14 @@ def run(
 
     ``arguments`` are those of the process unless given; ``name`` is the name of its file.
 
+    A program that is refused, because it is no Click command or an agent would misunderstand it,
+    ends with status 1 and one sentence on stderr.
+
     Raises:
-        RefusedError: an agent would misunderstand the program.
-        SystemExit: as Click ends a program.
+        SystemExit: as Click ends a program, or with 1 for a refused one.
     """
-    prepared = prepare(cast("ClickCommand", command), arguments, name=name, version=version)
+    with told_to_author():
+        if not is_command(command):
+            raise misused("click", "a Click command or group", command)
+        prepared = prepare(cast("ClickCommand", command), arguments, name=name, version=version)
     command.main(args=prepared, prog_name=name or None)

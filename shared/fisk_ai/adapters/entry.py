@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -12,6 +14,7 @@ from fisk_ai.adapters import document
 from fisk_ai.adapters.arguments import rearrange
 from fisk_ai.adapters.program import Program, check
 from fisk_ai.adapters.reading import ClickCommand, Reader
+from fisk_ai.errors import RefusedError
 
 INTROSPECT: Final = "--fisk-introspect"
 
@@ -34,6 +37,42 @@ def prepare(
         raise SystemExit(0)
     _warn_author(program)
     return rearrange(program, given)
+
+
+@contextmanager
+def told_to_author() -> Generator[None]:
+    """End the process with status 1 and one sentence on stderr when the program is refused.
+
+    A traceback through this package would tell its author nothing, and an agent less.
+    """
+    try:
+        yield
+    except RefusedError as exc:
+        print(f"fisk-ai: error: {exc}", file=sys.stderr)
+        raise SystemExit(1) from exc
+
+
+def misused(library: str, taken: str, given: object) -> RefusedError:
+    """Return the refusal of what ``run`` of the adapter for ``library`` cannot run."""
+    where = f"run() of fisk_ai.adapters.{library}"
+    return RefusedError(f"{where} takes {taken}, not {_described(given)}")
+
+
+def _described(given: object) -> str:
+    """Say what a thing is, and which adapter runs it, should one do so."""
+    if is_command(given):
+        return "a Click command: use fisk_ai.adapters.click"
+    if hasattr(given, "registered_commands"):
+        return "a Typer program: use fisk_ai.adapters.typer"
+    if inspect.isroutine(given) or inspect.isclass(given):
+        kind = "class" if inspect.isclass(given) else "function"
+        return f"the {kind} {given.__name__}: make it a command of the library first"
+    return "nothing" if given is None else f"a value of type {type(given).__name__}"
+
+
+def is_command(given: object) -> bool:
+    """Say whether something is a command of Click, or of the copy that Typer carries."""
+    return hasattr(given, "params") and callable(getattr(given, "main", None))
 
 
 def _warn_author(program: Program) -> None:

@@ -67,8 +67,8 @@ def check(program: Program) -> None:
     """Refuse a program that an agent would misunderstand.
 
     Raises:
-        RefusedError: two commands that give one tool name, two parameters of one name, or a
-            repeatable argument that is not the last.
+        RefusedError: two commands that give one tool name, a tag that is no word, two parameters of
+            one name, or a repeatable argument that is not the last.
     """
     paths: dict[str, str] = {}
     for path, command in leaves(program.commands):
@@ -79,6 +79,7 @@ def check(program: Program) -> None:
                 f"commands {paths[tool]!r} and {words!r} would both be the tool {tool}; rename one"
             )
         paths[tool] = words
+        _check_tags(words, command)
         _check_parameters(words, command)
 
 
@@ -94,6 +95,14 @@ def leaves(
             yield from leaves(command.commands, path)
         else:
             yield path, command
+
+
+def _check_tags(words: str, command: Command) -> None:
+    for tag in command.tags:
+        if tag.split() != [tag]:
+            raise RefusedError(
+                f"{words!r} has the tag {tag!r}: a tag is one word such as ai:confirm"
+            )
 
 
 def _check_parameters(words: str, command: Command) -> None:

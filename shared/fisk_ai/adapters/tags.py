@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final, TypeVar
 
-from fisk_ai.errors import RefusedError
-
 ATTRIBUTE: Final = "__fisk_tags__"
 
 Decorated = TypeVar("Decorated")
@@ -22,14 +20,8 @@ def tags(*names: str) -> Callable[[Decorated], Decorated]:
         def teach(joke: str) -> None: ...
 
     ``ai:confirm`` makes the agent ask a person before each call, ``ai:deny`` hides the command
-    from it. The order is kept.
-
-    Raises:
-        RefusedError: a tag that is empty or holds white space.
+    from it. The order is kept. A tag is one word; another is refused when the program is run.
     """
-    for name in names:
-        if not name or name.split() != [name]:
-            raise RefusedError(f"{name!r} is no tag: a tag is one word such as ai:confirm")
 
     def attach(decorated: Decorated) -> Decorated:
         setattr(decorated, ATTRIBUTE, (*names, *tags_of(decorated)))

@@ -16,9 +16,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
-from fisk_ai.adapters.entry import prepare
+from fisk_ai.adapters.entry import misused, prepare, told_to_author
 from fisk_ai.adapters.reading import ClickCommand
 from fisk_ai.adapters.tags import tags
+from fisk_ai.errors import RefusedError
 
 if TYPE_CHECKING:
     import typer
@@ -37,11 +38,22 @@ def run(
 
     ``arguments`` are those of the process unless given; ``name`` is the name of its file.
 
-    Raises:
-        RefusedError: an agent would misunderstand the program.
-        SystemExit: as Typer ends a program.
-    """
-    from typer.main import get_command  # noqa: PLC0415 - the program has imported Typer already
+    A program that is refused, because it is no Typer program or an agent would misunderstand it,
+    ends with status 1 and one sentence on stderr.
 
-    root = cast("ClickCommand", get_command(app))
-    app(args=prepare(root, arguments, name=name, version=version), prog_name=name or None)
+    Raises:
+        SystemExit: as Typer ends a program, or with 1 for a refused one.
+    """
+    with told_to_author():
+        prepared = prepare(_root(app), arguments, name=name, version=version)
+    app(args=prepared, prog_name=name or None)
+
+
+def _root(app: object) -> ClickCommand:
+    import typer.main  # noqa: PLC0415 - the program has imported Typer already
+
+    if not isinstance(app, typer.Typer):
+        raise misused("typer", "a typer.Typer program", app)
+    if not (app.registered_commands or app.registered_groups or app.registered_callback):
+        raise RefusedError("the Typer program has no command: add one with @app.command()")
+    return cast("ClickCommand", typer.main.get_command(app))

@@ -108,8 +108,9 @@ def test_a_refusal_reaches_the_author_on_any_call() -> None:
     def move(many: tuple[str, ...], one: str) -> None:
         pass
 
-    with pytest.raises(RefusedError):
+    with pytest.raises(SystemExit) as ended:
         click_adapter.run(move, ["x"])
+    assert ended.value.code == 1
 
 
 def test_options_an_agent_cannot_use_are_left_out_with_a_warning() -> None:
@@ -260,8 +261,13 @@ def test_tags_on_typer_commands_are_found() -> None:
 
 @pytest.mark.parametrize("tag", ["", "two words", "line\nbreak"])
 def test_a_tag_that_is_no_word_is_refused(tag: str) -> None:
-    with pytest.raises(RefusedError, match="tag"):
-        tags(tag)
+    @click.command()
+    @tags("ai:confirm", tag)
+    def show() -> None:
+        pass
+
+    with pytest.raises(RefusedError, match=r"'sample' has the tag .*: a tag is one word"):
+        check(read(show))
 
 
 def test_introspection_ends_the_process_before_the_program_runs(
