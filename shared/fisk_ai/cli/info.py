@@ -25,7 +25,7 @@ from fisk_ai.sessions.places import FILE_BACKEND, root_directory
 from fisk_ai.text.sanitise import for_display, for_terminal
 from fisk_ai.toolkit import fisk
 from fisk_ai.toolkit.contract import Confirmable, Tagged, Tool
-from fisk_ai.toolkit.fisk import LoadedApplication
+from fisk_ai.toolkit.fisk import GlobalFlag, LoadedApplication
 
 PROVIDERS = _builtin
 """Imported so that the providers are registered."""
@@ -33,7 +33,8 @@ PROVIDERS = _builtin
 NAME_LIMIT = 128
 DESCRIPTION_LIMIT = 50
 TAGS_LIMIT = 80
-"""Code points of a cell; the application chose the texts."""
+HELP_LIMIT = 120
+"""Code points of one text; the application chose it."""
 
 _THINKING: Mapping[bool | None, str] = {
     None: "provider default",
@@ -133,14 +134,15 @@ def _tool(tool: Tool, confirm_tags: Sequence[str]) -> tuple[str, ...]:
 
 
 def _global_flags(application: LoadedApplication) -> str:
-    exposed = frozenset(application.global_flags)
-    names = application.available_flags
-    lines = (_flag(name, shown=name in exposed) for name in names)
+    lines = (_flag(flag) for flag in application.available_flags)
     return "\n".join(["Exposable application global flags:", "", *lines])
 
 
-def _flag(name: str, *, shown: bool) -> str:
-    return f"  {for_terminal(name, NAME_LIMIT)}{' [exposed]' if shown else ''}"
+def _flag(flag: GlobalFlag) -> str:
+    marks = ("exposed",) * flag.offered + ("required",) * flag.required
+    name = for_terminal(flag.name, NAME_LIMIT) + (f" [{', '.join(marks)}]" if marks else "")
+    words = for_terminal(flag.help, HELP_LIMIT)
+    return f"  {name}: {words}" if words else f"  {name}"
 
 
 def _prompt(config: Config, *, no_color: bool) -> str:

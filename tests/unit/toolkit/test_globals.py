@@ -12,7 +12,7 @@ from fisk_ai.errors import ConfigError
 from fisk_ai.toolkit.contract import Describer, Tool
 from fisk_ai.toolkit.fisk import LoadedApplication
 from fisk_ai.toolkit.fisk.document import Application, Flag
-from fisk_ai.toolkit.fisk.globals import merged_schema, normalise, resolve
+from fisk_ai.toolkit.fisk.globals import GlobalFlag, merged_schema, normalise, resolve
 
 Loading = Callable[..., Awaitable[LoadedApplication]]
 Named = Callable[[Sequence[Tool], str], Tool]
@@ -36,7 +36,12 @@ async def test_listed_flags_come_in_list_order_and_required_ones_behind_them(
 ) -> None:
     application = await loaded("harbour", "global_flags: [--trace, region]\n")
     assert application.global_flags == ("trace", "region", "port", "mark")
-    assert application.available_flags == ("region", "port", "trace", "mark")
+    assert application.available_flags == (
+        GlobalFlag(name="region", help="Which coast", offered=True),
+        GlobalFlag(name="port", help="Which port", required=True, offered=True),
+        GlobalFlag(name="trace", offered=True),
+        GlobalFlag(name="mark", help="Marks", offered=True),
+    )
     shown = properties(named(application.tools, "ship_list"))
     assert list(shown)[-4:] == ["trace", "region", "port", "mark"]
     assert shown["trace"] == {"description": "Global flag", "type": "boolean"}

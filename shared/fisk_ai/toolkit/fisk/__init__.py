@@ -3,5 +3,6 @@
 from __future__ import annotations
 
 from fisk_ai.toolkit.fisk.application import LoadedApplication, load, resolve_application
+from fisk_ai.toolkit.fisk.globals import GlobalFlag
 
-__all__ = ["LoadedApplication", "load", "resolve_application"]
+__all__ = ["GlobalFlag", "LoadedApplication", "load", "resolve_application"]

@@ -16,6 +16,7 @@ from fisk_ai.toolkit.contract import Advisory, Tool
 from fisk_ai.toolkit.fisk import globals as global_flags
 from fisk_ai.toolkit.fisk.command import CommandTool, Host
 from fisk_ai.toolkit.fisk.document import Flag
+from fisk_ai.toolkit.fisk.globals import GlobalFlag
 from fisk_ai.toolkit.fisk.introspection import TIMEOUT_S, introspect
 from fisk_ai.toolkit.fisk.tree import Leaf, check_names, leaves
 from fisk_ai.toolkit.selection import select
@@ -38,7 +39,7 @@ class LoadedApplication:
     help: str = ""
     program: Path | None = None
     global_flags: tuple[str, ...] = ()
-    available_flags: tuple[str, ...] = ()
+    available_flags: tuple[GlobalFlag, ...] = ()
 
 
 async def load(
@@ -75,11 +76,7 @@ async def load(
         help=document.help,
         program=program,
         global_flags=tuple(flag.name for flag in offered),
-        available_flags=tuple(
-            flag.name
-            for flag in document.flags
-            if not flag.hidden and flag.name not in global_flags.FRAMEWORK_FLAGS
-        ),
+        available_flags=global_flags.available(document, offered),
     )
 
 

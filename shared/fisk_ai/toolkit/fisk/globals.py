@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from fisk_ai.errors import ConfigError
 from fisk_ai.toolkit.fisk.document import Application, Flag
@@ -23,6 +24,34 @@ FRAMEWORK_FLAGS = frozenset(
     }
 )
 """What the framework itself answers instead of running a command."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlobalFlag:
+    """A global flag that tools could offer, for people who choose.
+
+    ``offered`` flags are arguments of every tool; ``required`` ones are given with every call.
+    """
+
+    name: str
+    help: str = ""
+    required: bool = False
+    offered: bool = False
+
+
+def available(application: Application, offered: Sequence[Flag]) -> tuple[GlobalFlag, ...]:
+    """Return the globals that ``global_flags`` may list, in declared order."""
+    names = {flag.name for flag in offered}
+    return tuple(
+        GlobalFlag(
+            name=flag.name,
+            help=flag.help,
+            required=_is_required(flag),
+            offered=flag.name in names,
+        )
+        for flag in application.flags
+        if not flag.hidden and flag.name not in FRAMEWORK_FLAGS
+    )
 
 
 def normalise(names: Sequence[str]) -> list[str]:
