@@ -8,25 +8,27 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
+import sys
 from collections.abc import Callable, Sequence
+from pathlib import Path
 
 from fisk_ai.cli.arguments import CommandParser, split_verb
 from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.session_document import document
-from fisk_ai.cli.stores import open_store
-from fisk_ai.cli.times import local_time, moment
+from fisk_ai.cli.session_table import CELL_LIMIT, listing
+from fisk_ai.cli.stores import open_store, session_directory
+from fisk_ai.cli.times import moment
 from fisk_ai.cli.tree import Command, find, not_built, subcommand_required
 from fisk_ai.errors import CorruptError, EmptyError, NoMetaError, NotBuiltError, VersionError
-from fisk_ai.render.tables import table
+from fisk_ai.sessions.listing import SUFFIX
 from fisk_ai.sessions.store import Filter, RunInfo, Store
+from fisk_ai.text.ids import valid_session_id
 from fisk_ai.text.sanitise import for_terminal
 
 PROGRAM = "fisk-ai session"
-PROMPT_LIMIT = 50
-"""Code points of a prompt in a listing."""
-
-CELL_LIMIT = 128
-"""Code points of any other cell: an id has at most as many."""
+PATH_LIMIT = 400
+"""Code points of a directory in a sentence."""
 
 _GROUP_FLAGS = frozenset({"--config", "--state-dir", "--root-dir"})
 
@@ -79,31 +81,48 @@ def _store(arguments: argparse.Namespace, *, read_only: bool = True) -> Store:
 def _list(argv: Sequence[str]) -> int:
     arguments = _parser("ls", "List sessions, newest first.").parse_args(argv)
     rows = run_one_shot(_store(arguments).list(Filter()))
-    if not rows:
-        hint = (
-            "" if arguments.config else "; pass --config to read the store an agent is set up for"
-        )
-        print(f"No checkpointed sessions{hint}")
-        return 0
-    newest_first = sorted(rows, key=_updated, reverse=True)
-    header = ("ID", "Model", "Status", "Updated", "Prompt")
-    print(table(header, [_row(info) for info in newest_first]))
+    directory = session_directory(
+        config_path=arguments.config,
+        state_dir=arguments.state_dir,
+        root_dir=arguments.root_dir,
+        environ=os.environ,
+    )
+    if rows:
+        width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+        print(listing(sorted(rows, key=_updated, reverse=True), width=width))
+    else:
+        print(_none(arguments, directory))
+    _say_left_out(directory, rows)
     return 0
+
+
+def _none(arguments: argparse.Namespace, directory: Path | None) -> str:
+    if arguments.state_dir and directory is not None and not directory.exists():
+        return (
+            f"No checkpointed sessions: {for_terminal(str(directory), PATH_LIMIT)} does not exist"
+        )
+    hint = "" if arguments.config else "; pass --config to read the store an agent is set up for"
+    return f"No checkpointed sessions{hint}"
+
+
+def _say_left_out(directory: Path | None, rows: Sequence[RunInfo]) -> None:
+    """Name on standard error the session files that are in no row, since they cannot be read."""
+    files = () if directory is None else directory.glob(f"*{SUFFIX}")
+    listed = {info.run_id for info in rows}
+    left_out = sorted(path.stem for path in files if path.stem not in listed)
+    known = [name for name in left_out if valid_session_id(name)]
+    if not known:
+        return
+    what = "1 session is" if len(known) == 1 else f"{len(known)} sessions are"
+    print(
+        f"{what} left out, which cannot be read: '{PROGRAM} show {known[0]}' says why",
+        file=sys.stderr,
+    )
 
 
 def _updated(info: RunInfo) -> tuple[float, str]:
     written = moment(info.updated)
     return (written.timestamp() if written else 0.0), info.run_id
-
-
-def _row(info: RunInfo) -> tuple[str, ...]:
-    return (
-        for_terminal(info.run_id, CELL_LIMIT),
-        for_terminal(info.model, CELL_LIMIT),
-        info.status,
-        local_time(info.updated),
-        for_terminal(info.prompt, PROMPT_LIMIT),
-    )
 
 
 def _show(argv: Sequence[str]) -> int:

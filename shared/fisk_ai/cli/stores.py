@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from fisk_ai.sessions import choice
+from fisk_ai.sessions.file_directory import directory_of
 from fisk_ai.sessions.places import FILE_BACKEND, root_directory
-from fisk_ai.sessions.store import Store
+from fisk_ai.sessions.store import Store, StoreConfig
 
 if TYPE_CHECKING:
     from fisk_ai.config import Config
@@ -68,3 +69,42 @@ def configured_store(
         environ=environ,
         read_only=read_only,
     )
+
+
+def session_directory(
+    *,
+    config_path: str | None,
+    state_dir: str | None,
+    root_dir: str | None,
+    environ: Mapping[str, str],
+) -> Path | None:
+    """Return where ``fisk-ai session`` finds its files; ``None`` for a backend without any.
+
+    Raises:
+        ConfigError: as :func:`open_store`.
+    """
+    if config_path is None:
+        options = {"directory": str(Path(state_dir).absolute())} if state_dir else {}
+        base = root_directory(root_dir)
+        return directory_of(StoreConfig(options=options, store_dir=base, environ=environ))
+    from fisk_ai.config import Mode, load  # noqa: PLC0415 - pydantic, only where a file is read
+
+    config = load(Path(config_path), Mode.LENIENT)
+    if state_dir:
+        return Path(state_dir).absolute()
+    return configured_directory(config, root_dir=root_dir, environ=environ)
+
+
+def configured_directory(
+    config: Config, *, root_dir: str | None, environ: Mapping[str, str]
+) -> Path | None:
+    """Return where the sessions of ``config`` are; ``None`` for a backend without files.
+
+    Raises:
+        ConfigError: an option that its backend does not take, or a base that is no directory.
+    """
+    declared = config.harness.sessions
+    if declared.backend != FILE_BACKEND:
+        return None
+    base = root_directory(root_dir, config.root_directory)
+    return directory_of(StoreConfig(options=declared.options, store_dir=base, environ=environ))

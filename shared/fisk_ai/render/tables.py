@@ -6,7 +6,7 @@ What listings print must start fast; every string is expected to be sanitised al
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 _WIDE = frozenset("WF")
@@ -25,13 +25,52 @@ def _columns(char: str) -> int:
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a boxed table without a trailing line break; every row has a cell per column."""
-    widths = [
-        max(cell_width(cell) for cell in column) for column in zip(header, *rows, strict=True)
-    ]
+    widths = _widths(header, rows)
     lines = [_rule("╭┬╮", widths), _row(header, widths), _rule("├┼┤", widths)]
     lines.extend(_row(row, widths) for row in rows)
     lines.append(_rule("╰┴╯", widths))
     return "\n".join(lines)
+
+
+def fitted(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    width: int,
+    least: Mapping[int, int],
+) -> list[list[str]] | None:
+    """Return ``rows`` cut so that their table is at most ``width`` columns wide.
+
+    Cut are the columns that ``least`` numbers, in its order, none below its value or its heading.
+    Returns ``None`` when that is not enough.
+    """
+    widths = _widths(header, rows)
+    excess = sum(widths) + 3 * len(widths) + 1 - width
+    for column, smallest in least.items():
+        spare = max(0, widths[column] - max(smallest, cell_width(header[column])))
+        taken = min(spare, max(0, excess))
+        widths[column] -= taken
+        excess -= taken
+    if excess > 0:
+        return None
+    return [[cut(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows]
+
+
+def cut(text: str, width: int) -> str:
+    """Return ``text`` in at most ``width`` columns, with an ellipsis where it was cut."""
+    if cell_width(text) <= width:
+        return text
+    kept, left = "", width - 1
+    for char in text:
+        left -= _columns(char)
+        if left < 0:
+            break
+        kept += char
+    return f"{kept}…"
+
+
+def _widths(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(cell_width(cell) for cell in column) for column in zip(header, *rows, strict=True)]
 
 
 def _rule(corners: str, widths: Sequence[int]) -> str:

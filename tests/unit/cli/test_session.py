@@ -70,9 +70,32 @@ def test_list_is_another_name_and_flags_may_follow(
 def test_an_empty_store_says_where_else_to_look(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert _session(tmp_path / "none", "ls") == 0
+    (tmp_path / "empty").mkdir()
+    assert _session(tmp_path / "empty", "ls") == 0
     out = capsys.readouterr().out
     assert out.startswith("No checkpointed sessions; pass --config")
+
+
+def test_a_typed_state_directory_that_is_not_there_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _session(tmp_path / "none", "ls") == 0
+    printed = capsys.readouterr()
+    assert printed.out == f"No checkpointed sessions: {tmp_path / 'none'} does not exist\n"
+    assert printed.err == ""
+
+
+def test_a_damaged_session_is_left_out_and_that_is_said(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (store / "older.json").write_bytes(b"damage\n")
+    (store / "no id.json").write_bytes(b"")
+    assert _session(store, "ls") == 0
+    printed = capsys.readouterr()
+    assert "older" not in printed.out
+    assert printed.err == (
+        "1 session is left out, which cannot be read: 'fisk-ai session show older' says why\n"
+    )
 
 
 def test_a_session_is_shown_as_a_document(store: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fisk_ai.render.tables import Document, cell_width, table
+from fisk_ai.render.tables import Document, cell_width, cut, fitted, table
 
 
 def test_a_table_is_a_rounded_box_with_a_header() -> None:
@@ -43,3 +43,29 @@ def test_a_document_aligns_its_labels_and_leaves_out_what_is_empty() -> None:
         "",
         "    say moo",
     ]
+
+
+@given(
+    st.lists(st.tuples(st.text("aé漢\u0301 "), st.text("x😀")), max_size=5),
+    st.integers(0, 40),
+)
+def test_a_fitted_table_is_no_wider_than_its_terminal(
+    rows: list[tuple[str, str]], width: int
+) -> None:
+    fitting = fitted(("A", "B"), rows, width=width, least={1: 3, 0: 2})
+    if fitting is not None:
+        assert all(cell_width(line) <= width for line in table(("A", "B"), fitting).splitlines())
+    smallest = max([1, *(min(cell_width(row[0]), 2) for row in rows)])
+    smallest += max([1, *(min(cell_width(row[1]), 3) for row in rows)])
+    assert (fitting is None) == (width < smallest + 7)
+
+
+def test_the_first_column_named_gives_way_first() -> None:
+    rows = [("abcdef", "abcdef")]
+    assert fitted(("A", "B"), rows, width=17, least={1: 3, 0: 3}) == [["abcdef", "abc…"]]
+    assert fitted(("A", "B"), rows, width=15, least={1: 3, 0: 3}) == [["abcd…", "ab…"]]
+
+
+def test_a_cut_text_fits_and_shows_that_it_was_cut() -> None:
+    assert cut("漢字漢字", 8) == "漢字漢字"
+    assert cut("漢字漢字", 6) == "漢字…"
