@@ -57,6 +57,12 @@ def test_listing_sessions_imports_no_configuration_code_and_no_client(tmp_path: 
     assert _imports("session", "--state-dir", str(tmp_path), "ls", heavy=heavy) == "heavy:"
 
 
+@pytest.mark.parametrize("command", ["info", "run"])
+def test_no_start_waits_for_sessions_or_a_client_that_it_may_not_need(command: str) -> None:
+    needless = ("anthropic", "fisk_ai.a2a", "fisk_ai.sessions.store", "nats", "structlog")
+    assert _imports(command, "--help", heavy=needless) == "heavy:"
+
+
 def test_the_version_is_the_releases(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--version"]) == 0
     assert capsys.readouterr().out == f"{__version__}\n"
