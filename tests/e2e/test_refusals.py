@@ -147,3 +147,15 @@ def test_a_refusal_of_another_part_is_one_sentence_that_names_the_cause(
     assert done.err.startswith("fisk-ai: error: ")
     assert refusal.text.replace("{home}", str(agent.home)) in done.err
     assert list((agent.home / "tmp").iterdir()) == []
+
+
+def test_a_rehearsal_warns_of_a_model_that_a_real_run_would_refuse(agent: Agent) -> None:
+    path = agent.home / "agent.yaml"
+    text = path.read_text(encoding="utf-8")
+    path.write_text(text.replace("model: small", "model: small, provider: foo"), encoding="utf-8")
+    done = agent.rehearse("go")
+    assert (done.status, done.out) == (0, "It says Moo.\n")
+    assert done.err.startswith(
+        'warning: a run without --script would be refused: unknown llm provider "foo": known '
+        "providers are [anthropic scripted]\n"
+    )

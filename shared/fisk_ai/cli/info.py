@@ -12,25 +12,24 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from fisk_ai.cli import provider_check
 from fisk_ai.cli.arguments import CommandParser
 from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.run_flags import DEFAULT_CONFIG
+from fisk_ai.cli.stores import configured_directory
 from fisk_ai.config import Config, Mode, load
-from fisk_ai.llm import builtin as _builtin
 from fisk_ai.llm import provider as providers
 from fisk_ai.render import warnings
 from fisk_ai.render.markdown import styled, wants_style
 from fisk_ai.render.tables import Document, table
-from fisk_ai.sessions.places import FILE_BACKEND, root_directory
+from fisk_ai.sessions.places import root_directory
 from fisk_ai.text.sanitise import for_display, for_terminal
 from fisk_ai.toolkit import fisk
 from fisk_ai.toolkit.contract import Confirmable, Tagged, Tool
 from fisk_ai.toolkit.fisk import GlobalFlag, LoadedApplication
 
-PROVIDERS = _builtin
-"""Imported so that the providers are registered."""
-
 NAME_LIMIT = 128
+PATH_LIMIT = 400
 DESCRIPTION_LIMIT = 50
 TAGS_LIMIT = 80
 HELP_LIMIT = 120
@@ -57,12 +56,16 @@ def execute(argv: Sequence[str]) -> int:
     application = run_one_shot(fisk.load(config, environ=os.environ))
     for advisory in application.advisories:
         print(f"warning: {warnings.sentence(advisory)}", file=sys.stderr)
+    refused = provider_check.refusal(config)
+    if refused:
+        print(f"warning: a run would be refused: {refused}", file=sys.stderr)
     no_color = bool(arguments.no_color or os.environ.get("NO_COLOR"))
     print("\n\n".join(_sections(config, application, no_color=no_color)))
     return 0
 
 
 def _sections(config: Config, application: LoadedApplication, *, no_color: bool) -> Iterable[str]:
+    yield _agent(config, application)
     if config.llm.model:
         yield _model(config)
         yield _sessions(config)
@@ -71,6 +74,17 @@ def _sections(config: Config, application: LoadedApplication, *, no_color: bool)
     if application.available_flags:
         yield _global_flags(application)
     yield _prompt(config, no_color=no_color)
+
+
+def _agent(config: Config, application: LoadedApplication) -> str:
+    page = Document("Agent")
+    derived = "" if config.named_identity else " (derived; set identity to choose one)"
+    page.item("Identity", f"{for_terminal(config.identity, NAME_LIMIT) or 'none'}{derived}")
+    if application.program is not None:
+        named = f"{application.name} {application.version}".strip()
+        page.item("Application", for_terminal(str(application.program), PATH_LIMIT))
+        page.optional("Calls itself", for_terminal(named, NAME_LIMIT))
+    return page.text()
 
 
 def _model(config: Config) -> str:
@@ -95,14 +109,10 @@ def _sessions(config: Config) -> str:
     page = Document("Sessions")
     declared = config.harness.sessions
     page.item("Backend", for_terminal(declared.backend, NAME_LIMIT))
-    if declared.backend == FILE_BACKEND:
-        directory = declared.options.get("directory") or _default_directory(config)
-        page.item("Directory", for_terminal(str(directory), NAME_LIMIT))
+    directory = configured_directory(config, root_dir=None, environ=os.environ)
+    if directory is not None:
+        page.item("Directory", for_terminal(str(directory.absolute()), PATH_LIMIT))
     return page.text()
-
-
-def _default_directory(config: Config) -> str:
-    return str(Path(config.root_directory) / "runs") if config.root_directory else "(XDG default)"
 
 
 def _pii() -> str:

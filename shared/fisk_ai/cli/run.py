@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
-from fisk_ai.cli import run_flags
+from fisk_ai.cli import provider_check, run_flags
 from fisk_ai.cli.handles import Handle
 from fisk_ai.cli.hosting import HostPlan, host
 from fisk_ai.cli.interrupts import Interrupts
@@ -24,15 +24,11 @@ from fisk_ai.cli.run_flags import RunFlags
 from fisk_ai.cli.wire_dump import FILE, Dump, open_dump
 from fisk_ai.config import Config, Mode, load
 from fisk_ai.errors import ConfigError, UsageError
-from fisk_ai.llm import builtin as _builtin
 from fisk_ai.llm import provider as providers
 from fisk_ai.llm.credentials import api_key
 from fisk_ai.render.keyboard import Keyboard
 from fisk_ai.render.questions import TerminalPrompter
 from fisk_ai.sessions.places import root_directory
-
-PROVIDERS = _builtin
-"""Imported so that the providers are registered."""
 
 
 def execute(argv: Sequence[str]) -> int:
@@ -46,6 +42,7 @@ def execute(argv: Sequence[str]) -> int:
     config = load(Path(flags.config_path), Mode.AGENT)
     script = _script(flags)
     if script is not None:
+        _warn_of_refusal(config)
         config = config.with_script(script)
     return asyncio.run(_run(flags, config, script, environ=os.environ))
 
@@ -141,6 +138,13 @@ def _script(flags: RunFlags) -> Path | None:
             f'--script "{flags.script}" cannot be read: {exc.strerror}', key="--script"
         ) from exc
     return path
+
+
+def _warn_of_refusal(config: Config) -> None:
+    """Say what a rehearsal does not find out: that the model as configured cannot be used."""
+    refused = provider_check.refusal(config)
+    if refused:
+        print(f"warning: a run without --script would be refused: {refused}", file=sys.stderr)
 
 
 def _key(flags: RunFlags, config: Config, environ: Mapping[str, str]) -> str:
