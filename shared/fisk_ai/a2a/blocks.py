@@ -28,7 +28,7 @@ from fisk_ai.a2a.messages import (
 )
 from fisk_ai.llm.model import Delta, Response, TextBlock, ThinkingBlock, Usage
 from fisk_ai.text.sanitise import clean_surrogates
-from fisk_ai.text.trim import utf8_prefix
+from fisk_ai.text.trim import closing_fence, utf8_prefix
 
 _log = logging.getLogger("fisk_ai.a2a")
 
@@ -53,7 +53,12 @@ def trimmed(text: str) -> tuple[str, bool]:
     kept = utf8_prefix(clean, TEXT_LIMIT)
     if len(kept) == len(clean):
         return clean, False
-    return kept + TRIM_NOTE, True
+    return with_note(kept), True
+
+
+def with_note(kept: str) -> str:
+    """Return the beginning of a longer text with the note, outside any block of code, behind it."""
+    return kept + closing_fence(kept) + TRIM_NOTE
 
 
 def usage_counts(usage: Usage, *, llm_calls: int = 0, tool_calls: int = 0) -> UsageCounts:

@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from msgspec import structs
 
 from fisk_ai.a2a import codec
-from fisk_ai.a2a.blocks import TRIM_NOTE, trimmed
+from fisk_ai.a2a.blocks import trimmed, with_note
 from fisk_ai.a2a.messages import (
     FINAL_HEADER,
     Ack,
@@ -181,7 +181,7 @@ def _fitting(terminal: Terminal) -> Terminal:
 
 
 def _cut(terminal: Result, size_bytes: int) -> Result:
-    return structs.replace(terminal, text=utf8_prefix(terminal.text, size_bytes) + TRIM_NOTE)
+    return structs.replace(terminal, text=with_note(utf8_prefix(terminal.text, size_bytes)))
 
 
 def _fits(terminal: Result) -> bool:

@@ -1,11 +1,20 @@
-"""Cutting text by bytes without cutting a character.
+"""Cutting text by bytes without cutting a character or leaving a block of code open.
 
 Rules: ``docs/reference/text.md``.
 """
 
 from __future__ import annotations
 
+import re
+
 from fisk_ai.text.sanitise import clean_surrogates
+
+_FENCE = re.compile(
+    r"^(?P<lead>(?:[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t])*+)(?P<fence>`{3,}|~{3,})(?P<info>[^\r\n]*)",
+    re.MULTILINE,
+)
+_DEEPER = 4
+"""Blanks by which a fence inside a block of code is taken for code."""
 
 
 def utf8_prefix(s: str, max_bytes: int) -> str:
@@ -14,3 +23,40 @@ def utf8_prefix(s: str, max_bytes: int) -> str:
         return ""
     encoded = clean_surrogates(s).encode()
     return encoded[:max_bytes].decode(errors="ignore")
+
+
+def closing_fence(s: str) -> str:
+    """Return what must follow Markdown ``s`` to end the block of code that is open at its end.
+
+    Empty when none is open. What follows a cut would else be read as part of that code. Fences in
+    block quotes are left alone: the next line without a ``>`` ends them.
+    """
+    opened: re.Match[str] | None = None
+    for match in _FENCE.finditer(s):
+        if opened is None:
+            opened = match if _opens(match) else None
+        elif _closes(match, opened):
+            opened = None
+    if opened is None:
+        return ""
+    start = "" if s.endswith("\n") else "\n"
+    return start + _indent(opened) + opened["fence"]
+
+
+def _opens(match: re.Match[str]) -> bool:
+    return match["fence"].startswith("~") or "`" not in match["info"]
+
+
+def _closes(match: re.Match[str], opened: re.Match[str]) -> bool:
+    lead = match["lead"]
+    return (
+        match["fence"].startswith(opened["fence"])
+        and not match["info"].strip(" \t")
+        and not lead.strip(" \t")
+        and len(lead) < len(opened["lead"]) + _DEEPER
+    )
+
+
+def _indent(opened: re.Match[str]) -> str:
+    """Return the blanks that keep the closing fence in the list item of the opening one."""
+    return re.sub(r"[^\t]", " ", opened["lead"])

@@ -67,6 +67,12 @@ def test_a_cut_text_ends_on_a_character_and_says_that_it_was_cut(tail: str, shor
     assert len(clean[: len(prefix) + 1].encode()) > blocks.TEXT_LIMIT
 
 
+def test_a_text_cut_inside_a_block_of_code_says_so_outside_of_it() -> None:
+    block = blocks.text_block("```\n" + "x" * blocks.TEXT_LIMIT, 0, final=True)
+    assert block.trimmed
+    assert block.text.endswith("xx\n```" + blocks.TRIM_NOTE)
+
+
 def test_input_tokens_include_what_the_cache_served() -> None:
     usage = Usage(input=1, output=2, cache_read=4, cache_create=8, thinking=1)
     assert blocks.usage_counts(usage, llm_calls=3) == m.UsageCounts(

@@ -129,6 +129,17 @@ async def test_an_answer_that_does_not_fit_is_cut_and_sent(wire: RecordedWire, t
     assert text.startswith(terminal.text.removesuffix(TRIM_NOTE))
 
 
+async def test_an_answer_cut_inside_a_block_of_code_says_so_outside_of_it(
+    wire: RecordedWire,
+) -> None:
+    reply_set = a_set(wire)
+    await reply_set.ack(accepted=True)
+    await reply_set.finish(a_result(reply_set, "Look:\n~~~~sh\n" + "ls ```\n" * 200_000))
+    terminal = wire.messages()[-1]
+    assert isinstance(terminal, m.Result)
+    assert terminal.text.removesuffix(TRIM_NOTE).endswith("\n~~~~")
+
+
 async def test_an_answer_that_fits_is_sent_whole(wire: RecordedWire) -> None:
     reply_set = a_set(wire)
     await reply_set.ack(accepted=True)

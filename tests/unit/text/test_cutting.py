@@ -3,9 +3,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 from fisk_ai.text.duration import go_duration
-from fisk_ai.text.trim import utf8_prefix
+from fisk_ai.text.trim import closing_fence, utf8_prefix
 
 
 @given(st.text(), st.integers(-1, 40))
@@ -19,6 +20,58 @@ def test_a_prefix_is_the_longest_that_fits_and_cuts_no_character(text: str, limi
 
 def test_a_prefix_of_mended_text_can_be_encoded() -> None:
     assert utf8_prefix("a\ud83db", 4) == "a\ufffd"
+
+
+NOTE = "[trimmed]"
+WRITTEN = [
+    "text `a`\n",
+    "text\n\n",
+    "```py\nx = 1\n```\n",
+    "~~~~ a`b\n```\n~~~~\n\n",
+    "`````\n````\nü\n`````\n\n",
+    "1. do\n\n   ```sh\n   ls\n   ```\n\n",
+    "- ```\n  x\n\n  y\n  ```\n",
+    "- a\n  - b\n\n    ```\n    c\n    ```\n",
+    "> ```\n> x\n> ```\n",
+]
+LOOSE = ["```", "~~~", "````py", "  ```", "x", "", "``` `", "~~~~"]
+ANSWER = st.lists(st.sampled_from(WRITTEN)).map("".join) | st.lists(st.sampled_from(LOOSE)).map(
+    "\n".join
+)
+
+
+def is_code(text: str, said: str) -> bool:
+    tokens = MarkdownIt("commonmark").parse(text)
+    return any(said in each.content for each in tokens if each.type in ("fence", "code_block"))
+
+
+@given(ANSWER, st.integers(0, 200))
+def test_what_follows_a_cut_is_never_part_of_a_block_of_code(answer: str, size: int) -> None:
+    kept = utf8_prefix(answer, size)
+    assert not is_code(f"{kept}{closing_fence(kept)}\n{NOTE}", NOTE)
+
+
+@given(ANSWER)
+def test_a_text_that_is_over_gets_no_fence(answer: str) -> None:
+    if not is_code(f"{answer}\n{NOTE}", NOTE):
+        assert closing_fence(answer) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "closing"),
+    [
+        ("```py\nx", "\n```"),
+        ("```py\n", "```"),
+        ("`````\n```\n````", "\n`````"),
+        ("~~~ a`b\n```\nx", "\n~~~"),
+        ("1. a\n\n   ```\n   x", "\n   ```"),
+        ("``` a ` b\nx", ""),
+        ("```\r\nx\r\n```\r\ny", ""),
+        ("``", ""),
+    ],
+)
+def test_an_open_fence_is_closed_by_one_of_its_kind(text: str, closing: str) -> None:
+    assert closing_fence(text) == closing
 
 
 @pytest.mark.parametrize(
