@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 import msgspec
-from msgspec import UNSET, Raw, UnsetType
+from msgspec import UNSET, Raw, UnsetType, structs
 
 from fisk_ai.a2a.messages import (
     EventBlock,
@@ -103,6 +103,13 @@ def thinking_block(text: str, index: int) -> ThinkingBlockEvent:
 def call_block(call_id: str, name: str, arguments: bytes) -> ToolCallBlockEvent:
     """Return a call as it travels; arguments that are no JSON object stay behind."""
     return ToolCallBlockEvent(id=call_id, name=name, input=_object(arguments))
+
+
+def without_input(block: EventBlock) -> ToolCallBlockEvent | None:
+    """Return a call as it travels when its arguments do not; ``None`` if there are none to drop."""
+    if not isinstance(block, ToolCallBlockEvent) or block.input is UNSET:
+        return None
+    return structs.replace(block, input=UNSET)
 
 
 def result_block(call_id: str, output: str, *, is_error: bool) -> ToolResultBlockEvent:

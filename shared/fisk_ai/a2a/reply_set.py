@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from msgspec import structs
 
 from fisk_ai.a2a import codec
-from fisk_ai.a2a.blocks import trimmed, with_note
+from fisk_ai.a2a.blocks import trimmed, with_note, without_input
 from fisk_ai.a2a.messages import (
     FINAL_HEADER,
     Ack,
@@ -99,8 +99,9 @@ class ReplySet:
     async def event(self, block: EventBlock) -> None:
         """Send an event, if the caller asked for any.
 
-        One that cannot be sent is dropped with a log line and its number is used again: an event
-        is never a reason to fail a run.
+        A call whose arguments do not fit one message is told without them. What cannot be sent at
+        all is dropped with a log line and its number is used again: an event is never a reason to
+        fail a run.
         """
         if not self.stream:
             return
@@ -158,6 +159,9 @@ class ReplySet:
         try:
             await self._send(message)
         except FiskError as exc:
+            smaller = without_input(block) if isinstance(exc, MessageTooLargeError) else None
+            if smaller is not None:
+                return await self._try_event(smaller)
             _log.warning("dropped %s: %s", protocol_of(message), exc)
             return False
         return True

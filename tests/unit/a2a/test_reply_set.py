@@ -9,10 +9,11 @@ from collections.abc import Mapping
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import Raw
 
 from fisk_ai.a2a import codec
 from fisk_ai.a2a import messages as m
-from fisk_ai.a2a.blocks import TRIM_NOTE
+from fisk_ai.a2a.blocks import TRIM_NOTE, call_block
 from fisk_ai.a2a.reply_set import ReplySet
 from fisk_ai.errors import BusError, FiskError, ProtocolError
 from fisk_ai.testing.wire import RecordedWire
@@ -90,6 +91,22 @@ async def test_an_event_that_does_not_fit_is_dropped_with_a_line_in_the_log(
     await reply_set.finish(a_result(reply_set))
     assert sequences(wire) == [1, 2]
     assert "dropped io.choria.fisk-ai.v1.event.text" in caplog.text
+
+
+@pytest.mark.parametrize("size", [codec.MESSAGE_LIMIT - 100, 3_000_000])
+async def test_a_call_is_told_without_arguments_that_do_not_fit(
+    wire: RecordedWire, size: int
+) -> None:
+    reply_set = a_set(wire)
+    await reply_set.ack(accepted=True)
+    await reply_set.event(call_block("u", "save", b'{"body":"%s"}' % (b"x" * size)))
+    await reply_set.event(call_block("v", "save", b'{"body":"x"}'))
+    await reply_set.finish(a_result(reply_set))
+    assert wire.blocks() == [
+        m.ToolCallBlockEvent(id="u", name="save"),
+        m.ToolCallBlockEvent(id="v", name="save", input=Raw(b'{"body":"x"}')),
+    ]
+    assert sequences(wire) == [1, 2, 3, 4]
 
 
 async def test_a_question_that_cannot_be_sent_fails(wire: RecordedWire) -> None:
