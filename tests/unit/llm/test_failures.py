@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fisk_ai.llm.anthropic.failures import ApiFailure, classify, read_failure, to_error
 from fisk_ai.llm.model import Request
@@ -98,6 +101,43 @@ def test_a_server_that_repeats_the_key_does_not_give_it_away() -> None:
     text = str(to_error(failure, BASE, secret="sk-secret"))
     assert "sk-secret" not in text
     assert "***" in text
+
+
+SECRET = "sk-Q7QxQ-QZ9Q_Q"
+INVISIBLE = st.lists(
+    st.sampled_from(
+        ["\x1b[0m", "\x1b[31;1m", "\x1b]0;t\x07", "\x1bM", "\u202a", "\u2066", "\u200b"]
+    )
+    | st.sampled_from(["\0", "\n", "\t", " ", "\x85", "\x7f", "\ud800", "\u00ad", "\ufeff"]),
+    max_size=2,
+).map("".join)
+
+
+@given(
+    st.lists(INVISIBLE, min_size=len(SECRET), max_size=len(SECRET)),
+    st.sampled_from(["", "no such key: ", "x" * 55, "y" * 995, "\x1b[0m" * 9000]),
+    st.sampled_from(["kind", "message", "body", "escaped"]),
+)
+def test_no_spelling_of_the_key_comes_through_in_whole_or_in_part(
+    between: list[str], before: str, place: str
+) -> None:
+    spelled = "".join(a + b for a, b in zip(SECRET, between, strict=True))
+    words = before + spelled
+    failure = {
+        "kind": lambda: ApiFailure(401, words, "no"),
+        "message": lambda: ApiFailure(401, "kind", words),
+        "body": lambda: read_failure(401, words.encode("utf-8", "surrogatepass")),
+        "escaped": lambda: read_failure(401, json.dumps({"detail": words}).encode()),
+    }[place]()
+    shown = str(to_error(failure, BASE, secret=SECRET))
+    assert "Q" not in shown
+
+
+def test_words_that_are_no_explanation_are_not_read() -> None:
+    text = str(
+        to_error(ApiFailure(500, "t", "\x1b[0m" * 20_000 + "sk-sec"), BASE, secret="sk-secret")
+    )
+    assert text == "the model API answered 500 (t): an explanation too long to be shown"
 
 
 def test_what_a_server_says_is_cleaned_and_bounded() -> None:

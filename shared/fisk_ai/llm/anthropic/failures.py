@@ -1,7 +1,8 @@
 """What went wrong at the API, in the words and the classes a caller can act on.
 
 The class decides whether a caller waits, asks an operator or starts a new conversation. The text
-is the API's own, bounded and cleaned, with the key taken out should a server ever repeat it.
+is the API's own: cleaned, then without the key should a server repeat it, then cut. In another
+order cleaning would join a key that was sent in pieces, and a cut could leave a part of one.
 """
 
 from __future__ import annotations
@@ -19,6 +20,14 @@ from fisk_ai.text.sanitise import for_terminal
 TEXT_LIMIT: Final = 1000
 """Code points of a server's own words that an error carries."""
 
+KIND_LIMIT: Final = 60
+"""Code points of the name a server gives its error."""
+
+READ_LIMIT: Final = 64 * 1024
+"""Longer words are no explanation, and cleaning them would hold up all other runs."""
+
+_TOO_LONG: Final = "an explanation too long to be shown"
+_ESCAPED: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([bfnrt])|([\"\\/]))")
 _CONTEXT: Final = re.compile(
     r"prompt is too long|context (?:window|length|limit)|exceeds? (?:the )?context"
     r"|input is too long|too many (?:input )?tokens",
@@ -60,8 +69,18 @@ def read_failure(status: int, body: bytes) -> ApiFailure:
         error = fields.members(rawjson.members(body), "error")
         kind, message = fields.string(error, "type"), fields.string(error, "message")
     except ValueError:
-        return ApiFailure(status, "", body.decode("utf-8", "replace"))
+        return ApiFailure(status, "", _text(body))
     return ApiFailure(status, kind, message)
+
+
+def _text(body: bytes) -> str:
+    # Escapes are read, so that a key spelled with them is found like any other.
+    text = body.decode("utf-8", "replace")
+    return _ESCAPED.sub(_unescaped, text)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return chr(int(found[1], 16)) if found[1] else found[3] or " "
 
 
 def classify(failure: ApiFailure) -> ProviderFailure:
@@ -88,13 +107,28 @@ def exceeds_context(failure: ApiFailure) -> bool:
 
 def to_error(failure: ApiFailure, request: Request, *, secret: str) -> ProviderError:
     """Return the error for what the API said about ``request``."""
-    shown = failure.message.replace(secret, "***") if secret else failure.message
-    said = for_terminal(shown, TEXT_LIMIT) or "no explanation"
+    words = said(failure.message, TEXT_LIMIT, secret=secret) or "no explanation"
     status = f"answered {failure.status}" if failure.status else "broke off"
-    kind = f" ({for_terminal(failure.kind, 60)})" if failure.kind else ""
+    kind = said(failure.kind, KIND_LIMIT, secret=secret)
+    named = f" ({kind})" if kind else ""
     failed = classify(failure)
     hint = _hint(failure, request) if failed == "refused" else ""
-    return ProviderError(f"the model API {status}{kind}: {said}{hint}", failure=failed)
+    return ProviderError(f"the model API {status}{named}: {words}{hint}", failure=failed)
+
+
+def said(words: str, limit: int, *, secret: str) -> str:
+    """Return a server's words as one line of at most ``limit`` code points, without the key."""
+    if len(words) > READ_LIMIT:
+        return _TOO_LONG
+    line = for_terminal(words, READ_LIMIT)
+    if secret:
+        line = _spelled(secret).sub("***", line)
+    return line if len(line) <= limit else line[:limit] + "…"
+
+
+def _spelled(secret: str) -> re.Pattern[str]:
+    """Match a key, which is visible ASCII, with anything in between that is not."""
+    return re.compile(r"[^\x21-\x7e]*".join(re.escape(character) for character in secret))
 
 
 def _hint(failure: ApiFailure, request: Request) -> str:
