@@ -29,6 +29,13 @@ OPTION_LIMIT = 400
 QUESTION_LIMIT = 4_000
 """Code points of a question: more would push its beginning off the screen."""
 
+ANSWER_LIMIT = 4_096
+"""Code points of a typed answer: a paste that went wrong is noticed before it is sent."""
+
+_NOT_DECIDED = "no decision: the command does not run now, and is asked about again if called again"
+_NOT_ANSWERED = "no answer: the agent is told that nobody answered"
+"""What it means to leave a question, which a person cannot guess."""
+
 _T = TypeVar("_T")
 _CHOICES: tuple[Choice, ...] = ("no", "once", "always")
 
@@ -52,7 +59,7 @@ class TerminalPrompter:
 
     async def approve(self, request: GateRequest) -> Choice:
         """Ask whether a gated call may run; ``no`` comes first and is the default."""
-        return await self._asked(partial(self._approve, request))
+        return await self._asked(partial(self._approve, request), otherwise=_NOT_DECIDED)
 
     async def confirm(self, tool_use_id: str, question: str) -> bool:
         """Ask yes or no; no is the default."""
@@ -66,7 +73,12 @@ class TerminalPrompter:
         """Ask for a text; a bare Enter takes ``default``."""
         return await self._asked(partial(self._input, question, default))
 
-    async def _asked(self, question: Callable[[], Coroutine[object, object, _T]]) -> _T:
+    async def _asked(
+        self,
+        question: Callable[[], Coroutine[object, object, _T]],
+        *,
+        otherwise: str = _NOT_ANSWERED,
+    ) -> _T:
         async with self._lock:
             if not self.can_prompt():
                 raise FiskError(NO_OPERATOR_REASON)
@@ -75,12 +87,13 @@ class TerminalPrompter:
             try:
                 return await task
             except EOFError as exc:
-                self._say("")
+                self._say(f"\n{otherwise}")
                 raise PromptAbortedError("the input was closed before the answer") from exc
             except asyncio.CancelledError:
-                self._say("")
                 if _cancelling():
+                    self._say("")
                     raise
+                self._say(f"\n{otherwise}")
                 raise PromptAbortedError("the question was interrupted") from None
             finally:
                 self._cancel = None
@@ -109,7 +122,9 @@ class TerminalPrompter:
     async def _input(self, question: str, default: str) -> str:
         shown = f" [{for_terminal(default, OPTION_LIMIT)}]" if default else ""
         self._say(f"{_quoted(question)}{shown}")
-        return await self._line("> ") or default
+        while len(typed := await self._line("> ")) > ANSWER_LIMIT:
+            self._say(f"the answer is longer than {ANSWER_LIMIT} characters; type a shorter one")
+        return typed or default
 
     async def _pick(self, question: str, options: Sequence[str], *, default: int) -> int:
         """Ask until a number of the list, or a bare Enter for ``default``, was typed."""

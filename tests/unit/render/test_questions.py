@@ -6,6 +6,7 @@ import asyncio
 import io
 import os
 import pty
+import termios
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TextIO
@@ -14,7 +15,7 @@ import pytest
 
 from fisk_ai.errors import FiskError, PromptAbortedError
 from fisk_ai.render.keyboard import Keyboard
-from fisk_ai.render.questions import TerminalPrompter
+from fisk_ai.render.questions import ANSWER_LIMIT, TerminalPrompter
 from fisk_ai.toolkit.prompter import GateRequest
 
 
@@ -204,3 +205,33 @@ async def test_a_models_words_cannot_pose_as_ours(person: Person) -> None:
     assert await asking is False
     assert "the agent asks:\n  fine\n  -> ls\n  Run this command?\n" in person.screen.getvalue()
     assert "\x1b" not in person.screen.getvalue()
+
+
+async def test_an_answer_over_the_limit_is_asked_for_again(person: Person) -> None:
+    mode = termios.tcgetattr(person.stdin)
+    mode[3] &= ~termios.ICANON  # in line mode the terminal itself cuts a line before the limit
+    termios.tcsetattr(person.stdin, termios.TCSANOW, mode)
+    asking = asyncio.ensure_future(person.prompter.input("c1", "Why?", ""))
+    await person.types("x" * (ANSWER_LIMIT + 1) + "\n", after="> ")
+    await person.types(
+        "y\n", after=f"longer than {ANSWER_LIMIT} characters; type a shorter one\n> "
+    )
+    assert await asking == "y"
+
+
+async def test_leaving_a_question_says_what_that_means(person: Person) -> None:
+    asking = asyncio.ensure_future(person.prompter.approve(_gate()))
+    await person.screen.wait_for("answer")
+    assert person.prompter.abort()
+    with pytest.raises(PromptAbortedError):
+        await asking
+    assert person.screen.getvalue().endswith(
+        "\nno decision: the command does not run now, and is asked about again if called again\n"
+    )
+    asking = asyncio.ensure_future(person.prompter.confirm("c1", "Really?"))
+    await person.types("\x04", after="Really?\n  1) No\n  2) Yes\nanswer [1]: ")
+    with pytest.raises(PromptAbortedError):
+        await asking
+    assert person.screen.getvalue().endswith(
+        "\nno answer: the agent is told that nobody answered\n"
+    )
