@@ -5,6 +5,7 @@ A refusal looks at typed flags only: an exported variable never fails a run.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,9 @@ from fisk_ai.llm.credentials import KEY, KEY_FILE
 from fisk_ai.text.sanitise import clean_surrogates
 
 DEFAULT_CONFIG = "agent.yaml"
+
+PROMPT_LIMIT_BYTES = 780_000
+"""What a prompt may take of one message; the rest of its 786432 bytes is for the header."""
 
 _LATER: Mapping[str, str] = {
     "nats_context": "talking to an agent elsewhere (--nats-context)",
@@ -66,6 +70,7 @@ def parse(argv: Sequence[str], environ: Mapping[str, str]) -> RunFlags:
     _first_gate(typed, prompt)
     address = check_base_url((typed["base_url"] or environ.get(BASE_URL, "")).strip())
     _refuse_later(typed)
+    _check_size(prompt)
     if typed["api_key"] is not None and typed["api_key_file"] is not None:
         raise UsageError(
             "--api-key-file cannot be used beside --api-key; pass one of them", key="--api-key-file"
@@ -99,6 +104,16 @@ def _split_literal(argv: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:
 
 def _on(typed: bool | None, environ: Mapping[str, str], name: str) -> bool:  # noqa: FBT001 - argparse's own value
     return bool(typed) or exported(environ, name)
+
+
+def _check_size(prompt: str) -> None:
+    size = len(json.dumps(prompt, ensure_ascii=False).encode())  # as it is sent
+    if size > PROMPT_LIMIT_BYTES:
+        raise UsageError(
+            f"the prompt is {size} bytes, over the limit of {PROMPT_LIMIT_BYTES}; "
+            "shorten it, or let a tool read the text",
+            key="prompt",
+        )
 
 
 def _first_gate(typed: Mapping[str, object], prompt: str) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
-from fisk_ai.cli.run_flags import parse
+from fisk_ai.a2a import codec
+from fisk_ai.a2a.messages import RequestPrompt, Sender, request_header
+from fisk_ai.cli.run_flags import PROMPT_LIMIT_BYTES, parse
 from fisk_ai.errors import ConfigError, NotBuiltError, UsageError
 
 
@@ -121,3 +125,16 @@ def test_the_gate_has_an_order() -> None:
 def test_exported_variables_of_later_features_fail_nothing() -> None:
     environ = {"HTTP_DEBUG": "1", "NO_TELEMETRY": "1", "NO_TUI": "1"}
     assert parse(["hello"], environ).prompt == "hello"
+
+
+@pytest.mark.parametrize("char", ["x", "é", "\u2028", '"', "\n", "\x01", "😀"])
+def test_a_prompt_that_is_taken_fits_its_message(char: str) -> None:
+    per_char = len(json.dumps(char, ensure_ascii=False).encode()) - 2
+    most = (PROMPT_LIMIT_BYTES - 2) // per_char
+    prompt = parse([char * most], {}).prompt
+    header = request_header(Sender(name="fisk-ai"), "i" * 128)
+    assert codec.encode(RequestPrompt(**header, prompt=prompt))
+    size = 2 + (most + 1) * per_char
+    with pytest.raises(UsageError) as refused:
+        parse([char * (most + 1)], {})
+    assert str(refused.value).startswith(f"the prompt is {size} bytes, over the limit of 780000; ")
