@@ -1,4 +1,4 @@
-"""Every command of the tutorial is true: its files are written, its shell blocks are run."""
+"""The tutorial and the README are true: their files are written, their shell blocks are run."""
 
 from __future__ import annotations
 
@@ -13,22 +13,23 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[3]
 TUTORIAL = ROOT / "docs" / "tutorial" / "first-agent.md"
+README = ROOT / "README.md"
 BLOCK = re.compile(r"^```(\w+)(?: title=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 
 
-def blocks() -> Iterator[tuple[str, str, str]]:
-    for match in BLOCK.finditer(TUTORIAL.read_text(encoding="utf-8")):
+def blocks(page: Path) -> Iterator[tuple[str, str, str]]:
+    for match in BLOCK.finditer(page.read_text(encoding="utf-8")):
         yield match[1], match[2] or "", match[3]
 
 
-def follow(folder: Path) -> list[tuple[str, str, str]]:
-    """Do what the tutorial says; return each shell block with what it printed."""
+def follow(page: Path, folder: Path) -> list[tuple[str, str, str]]:
+    """Do what the page says; return each shell block with what it printed."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.defpath}"
     environ = {"PATH": path, "HOME": str(folder / "home"), "XDG_STATE_HOME": str(folder / "state")}
     printed: list[tuple[str, str, str]] = []
-    for language, title, text in blocks():
+    for language, title, text in blocks(page):
         if title:
             (folder / title).write_text(text, encoding="utf-8")
         elif language == "sh":
@@ -47,7 +48,7 @@ def follow(folder: Path) -> list[tuple[str, str, str]]:
 
 
 def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
-    steps = follow(tmp_path)
+    steps = follow(TUTORIAL, tmp_path)
     by_hand, described, info, rehearsed, gate, sessions = steps
     assert by_hand[1] == "HELLO, ANN!\nNobody yet.\n"
     assert described[1].startswith('{"name":"greeter"')
@@ -59,3 +60,9 @@ def test_the_tutorial_does_what_it_says(tmp_path: Path) -> None:
     assert gate[1].startswith("I was not allowed to write, so I did not.\n")
     assert gate[1].endswith("Nobody yet.\n")
     assert sessions[1].count("completed") == 3
+
+
+def test_the_program_of_the_readme_becomes_an_agent(tmp_path: Path) -> None:
+    (info,) = follow(README, tmp_path)
+    assert "greet " in info[1]
+    assert "ai:confirm" in info[1]
