@@ -10,6 +10,7 @@ from fisk_ai.agent import batch
 from fisk_ai.agent.active import ActiveRun
 from fisk_ai.agent.ask import ask
 from fisk_ai.agent.budget import require_left
+from fisk_ai.agent.call_ids import with_own_ids
 from fisk_ai.agent.conversation import PAUSED, TRUNCATED, calls_of
 from fisk_ai.agent.ending import TurnEnd, TurnOver
 from fisk_ai.agent.stats import count_reply
@@ -43,7 +44,7 @@ async def _iterate(active: ActiveRun) -> TurnEnd | None:
     conversation = active.conversation
     index = conversation.iteration
     conversation.iteration += 1
-    response = await ask(active)
+    response = with_own_ids(await ask(active), conversation.messages)
     count_reply(active.stats, response.usage)
     conversation.reply(response.content, response.stop_reason)
     await active.record(_record(index, response))
