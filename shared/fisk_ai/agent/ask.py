@@ -35,7 +35,7 @@ def _request(active: ActiveRun) -> Request:
     return Request(
         model=llm.model,
         system_blocks=active.system_blocks,
-        messages=tuple(active.conversation.messages),
+        messages=active.conversation.sendable(),
         tools=active.tools.definitions,
         max_output_tokens=_output_cap(active),
         thinking=llm.thinking_enabled,

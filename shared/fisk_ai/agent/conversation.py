@@ -81,6 +81,20 @@ class Conversation:
             content = self.messages.pop().content + content
         self.messages.append(Message("user", content))
 
+    def sendable(self) -> tuple[Message, ...]:
+        """Return what a model is shown: a reply that says nothing is left out, or it is refused.
+
+        The two user messages around such a reply become one.
+        """
+        shown: list[Message] = []
+        for message in self.messages:
+            content = _said(message) if message.role == "assistant" else message.content
+            if message.role == "user" and shown and shown[-1].role == "user":
+                content = shown.pop().content + content
+            if content:
+                shown.append(Message(message.role, content))
+        return tuple(shown)
+
     def at_user_boundary(self) -> bool:
         """Say whether the last reply ended its turn, so that the next word is the person's."""
         return (
@@ -88,6 +102,13 @@ class Conversation:
             and self.messages[-1].role == "assistant"
             and self.last_stop_reason != PAUSED
         )
+
+
+def _said(reply: Message) -> tuple[Block, ...]:
+    """Return the blocks of a reply without blank prose, which no provider takes back."""
+    return tuple(
+        block for block in reply.content if not isinstance(block, TextBlock) or block.text.strip()
+    )
 
 
 def begin(prompt: str, *, cap: int) -> Conversation:
