@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from fisk_ai.sessions import choice
 from fisk_ai.sessions.file_directory import directory_of
-from fisk_ai.sessions.places import FILE_BACKEND, root_directory
-from fisk_ai.sessions.store import Store, StoreConfig
+from fisk_ai.sessions.places import FILE_BACKEND, StoreConfig, root_directory
 
 if TYPE_CHECKING:
     from fisk_ai.config import Config
+    from fisk_ai.sessions.store import Store
 
 
 def open_store(

@@ -5,9 +5,10 @@ from __future__ import annotations
 from fisk_ai.sessions import store
 from fisk_ai.sessions.file import FileStore
 from fisk_ai.sessions.file_directory import directory_of
+from fisk_ai.sessions.places import StoreConfig
 
 
-def _file(config: store.StoreConfig) -> store.Store:
+def _file(config: StoreConfig) -> store.Store:
     return FileStore(directory_of(config), read_only=config.read_only)
 
 

@@ -8,15 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fisk_ai.errors import ConfigError
-from fisk_ai.sessions import builtin as _backends
-from fisk_ai.sessions import store
-from fisk_ai.sessions.places import FILE_BACKEND
-from fisk_ai.sessions.store import Store, StoreConfig
+from fisk_ai.sessions.places import FILE_BACKEND, StoreConfig
 
-REGISTERED = _backends
-"""Imported so that the backends are registered."""
+if TYPE_CHECKING:
+    from fisk_ai.sessions.store import Store
 
 
 def open_store(
@@ -34,6 +32,9 @@ def open_store(
         ConfigError: an unknown backend or option, or a ``state_dir`` that it has no use for.
         SetupError: the place cannot be used.
     """
+    # Here, for commands that only name the place; from there, so that the backends are registered.
+    from fisk_ai.sessions.builtin import store  # noqa: PLC0415
+
     chosen = dict(options)
     if state_dir:
         if backend != FILE_BACKEND:

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fisk_ai.errors import ConfigError
-from fisk_ai.sessions.store import StoreConfig
+from fisk_ai.sessions.places import StoreConfig
 
 OPTION_KEY = "harness.sessions.options.directory"
 """What to change when the place is wrong."""

@@ -2,11 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from fisk_ai.errors import ConfigError
 
 FILE_BACKEND = "file"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoreConfig:
+    """What a backend may need; ``store_dir`` is the base of relative paths, when there is one.
+
+    ``read_only`` says that nothing will be written, so the place need not be fit for it.
+    """
+
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
+    store_dir: Path | None = None
+    environ: Mapping[str, str] = field(default_factory=dict[str, str])
+    read_only: bool = False
 
 
 def root_directory(flag: str | None, written: str = "") -> Path | None:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
 from fisk_ai.errors import ConfigError
+from fisk_ai.sessions.places import StoreConfig
 from fisk_ai.sessions.records import Meta, Payload, Record, Status, Terminal
 from fisk_ai.sessions.state import RunState
 
@@ -142,19 +142,6 @@ class Store(Protocol):
             LockedError: a run holds it.
         """
         ...
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoreConfig:
-    """What a backend may need; ``store_dir`` is the base of relative paths, when there is one.
-
-    ``read_only`` says that nothing will be written, so the place need not be fit for it.
-    """
-
-    options: Mapping[str, object] = field(default_factory=dict[str, object])
-    store_dir: Path | None = None
-    environ: Mapping[str, str] = field(default_factory=dict[str, str])
-    read_only: bool = False
 
 
 StoreFactory = Callable[[StoreConfig], Store]

@@ -8,7 +8,8 @@ from fisk_ai.errors import ConfigError
 from fisk_ai.sessions import builtin, store
 from fisk_ai.sessions.file import FileStore
 from fisk_ai.sessions.file_directory import directory_of
-from fisk_ai.sessions.store import StoreConfig, StoreInfo
+from fisk_ai.sessions.places import StoreConfig
+from fisk_ai.sessions.store import StoreInfo
 
 HOME = {"HOME": "/home/rip"}
 
