@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 import pytest
 
+from fisk_ai.config import Config
 from fisk_ai.errors import SetupError
 from fisk_ai.toolkit.contract import Tool
-from fisk_ai.toolkit.fisk import LoadedApplication
+from fisk_ai.toolkit.fisk import LoadedApplication, load
 from fisk_ai.toolkit.fisk.document import Command
 from fisk_ai.toolkit.fisk.tree import check_names, combined_help, leaves
 
@@ -93,3 +95,28 @@ def test_a_name_no_provider_takes_is_refused_with_the_way_out(name: str) -> None
     with pytest.raises(SetupError, match="exclude it"):
         check_names(leaves([Command(name=name, restricted_schema={})], PROGRAM))
     check_names(leaves([Command(name="x" * 128, restricted_schema={})], PROGRAM))
+
+
+@pytest.mark.parametrize("word", ["-x", "--help", "--", "-", ""])
+def test_a_command_that_would_be_read_as_a_flag_is_refused_with_the_way_out(word: str) -> None:
+    group = Command(name="ship", commands=(Command(name=word, restricted_schema={}),))
+    with pytest.raises(SetupError) as caught:
+        check_names(leaves([group], PROGRAM))
+    assert f'"ship {word}"' in str(caught.value)
+    assert f'exclude "ship_{word}"' in str(caught.value)
+
+
+async def test_a_command_named_like_a_flag_can_be_excluded(
+    configure: Callable[..., Config], program: Callable[..., Path]
+) -> None:
+    path = program(
+        """cat <<'X'
+{"name":"x","commands":[{"name":"--help","restricted_schema":{}},
+{"name":"-g","commands":[{"name":"go","restricted_schema":{}}]},
+{"name":"a-b","restricted_schema":{}}]}
+X"""
+    )
+    with pytest.raises(SetupError):
+        await load(configure(path), environ=os.environ)
+    application = await load(configure(path, "exclude: {tools: ['^-']}\n"), environ=os.environ)
+    assert [tool.name for tool in application.tools] == ["a-b"]

@@ -106,7 +106,7 @@ def _leaf(command: Command, path: tuple[str, ...], schema: Mapping[str, object])
 
 
 def check_names(selected: Sequence[Leaf]) -> None:
-    """Refuse names that no provider takes and two commands under one name.
+    """Refuse names that no provider takes, words that are no command, and two under one name.
 
     Looked at after selection, so that excluding a command is a way out.
 
@@ -122,6 +122,7 @@ def check_names(selected: Sequence[Leaf]) -> None:
                 "providers refuse (1 to 128 of A-Z a-z 0-9 _ -); exclude it",
                 key="exclude",
             )
+        _check_words(leaf)
         if name in claimed:
             raise SetupError(
                 f'commands "{claimed[name].command}" and "{leaf.command}" would both become the '
@@ -129,3 +130,14 @@ def check_names(selected: Sequence[Leaf]) -> None:
                 key="exclude",
             )
         claimed[name] = leaf
+
+
+def _check_words(leaf: Leaf) -> None:
+    """Refuse a path whose words the application would read as flags, whatever follows them."""
+    for word in leaf.path:
+        if not word or word.startswith("-"):
+            raise SetupError(
+                f'command "{leaf.command}" cannot be called: its word "{word}" would be read as a '
+                f'flag or as nothing; exclude "{leaf.tool_name}", or rename it in the application',
+                key="exclude",
+            )
