@@ -1,7 +1,8 @@
 """How a worker is told to end: two signals, a fault, or a terminal that is gone.
 
 The first signal drains: running work stops where it can be resumed. The second stops it now. When
-the owner's pipe closes nobody is left to answer or to wait, so draining is bounded.
+the owner's pipe closes nobody is left to answer or to wait, so draining is bounded. An owner that
+is done closes its pipe and signals at once; that is the normal end of a hosted worker.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ class Stopping:
         self._server = server
         self._tasks: set[asyncio.Task[None]] = set()
         self._signals = 0
+        self._draining = False
 
     def install(self, owner_fd: int | None) -> None:
         """Listen for SIGTERM and SIGINT, and for the end of the owner when there is one."""
@@ -59,7 +61,10 @@ class Stopping:
         task.add_done_callback(self._tasks.discard)
 
     async def _drain(self) -> None:
-        _log.warning(
+        if self._draining:
+            return
+        self._draining = True
+        _log.info(
             "draining: no new work is taken and running work stops where it can resume; "
             "a second signal stops it now"
         )
@@ -74,7 +79,7 @@ class Stopping:
 
     async def _follow(self, owner_fd: int) -> None:
         await wait_owner_gone(owner_fd)
-        _log.warning("the terminal is gone")
+        _log.info("the terminal is gone, or done")
         self._start(self._drain)
         await asyncio.sleep(OWNER_DRAIN_S)
         await self._cancel()

@@ -117,6 +117,12 @@ def test_the_agents_log_is_shown_only_on_request(agent: Agent) -> None:
     assert "serving" in agent.rehearse("go", "--verbose").err
 
 
+def test_a_run_that_ends_well_logs_no_warning(agent: Agent) -> None:
+    said = agent.rehearse("go", "--verbose").err
+    assert said.count("draining") == 1
+    assert not [line for line in said.splitlines() if "[warn" in line and "[agent_worker]" in line]
+
+
 def test_a_gated_command_is_denied_in_words_where_nobody_can_be_asked(agent: Agent) -> None:
     agent.script("{call: [{tool: wipe, input: {}}]}", '{when: "denied|operator", say: "Not done."}')
     done = agent.rehearse("wipe it", "--tool-output")
