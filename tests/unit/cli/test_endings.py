@@ -40,7 +40,7 @@ def test_parked_work_is_said_and_is_no_failure(code: str, message: str) -> None:
         "a_code_of_tomorrow",
     ],
 )
-def test_everything_else_is_a_failure_in_one_sentence_that_tells_nothing_twice(code: str) -> None:
+def test_everything_else_is_a_failure_with_its_detail(code: str) -> None:
     detail = "the token budget is used up"
     end = ending(code, detail)
     assert end.failed
