@@ -64,6 +64,11 @@ def elided(word: str, room: int) -> str:
     return whole if len(whole) <= len(short) else short
 
 
+def visible(text: str) -> str:
+    """Return the characters of ``text`` that a reader can see, and its blanks."""
+    return "".join(char for char in text if not _is_hidden(char))
+
+
 def _cells(word: str) -> list[str]:
     """Return the characters as they are shown inside quotes, one by one."""
     cells: list[str] = []
@@ -77,10 +82,13 @@ def _cells(word: str) -> list[str]:
 def _cell(before: str, char: str) -> str:
     if char in ("'", "\\"):
         return f"\\{char}"
-    hidden = not char.isprintable() or char in _EMPTY_LOOKING
     doubled = char == before == " "
     loose = not char.isascii() and _is_mark(char) and not _carries_marks(before)
-    return f"\\u{{{ord(char):x}}}" if hidden or doubled or loose else char
+    return f"\\u{{{ord(char):x}}}" if _is_hidden(char) or doubled or loose else char
+
+
+def _is_hidden(char: str) -> bool:
+    return not char.isprintable() or char in _EMPTY_LOOKING
 
 
 def _is_mark(char: str) -> bool:

@@ -1,13 +1,17 @@
 """What the tags of a command mean: a closed set under ``ai:``, and free words beside it.
 
 Control tags decide; behaviour tags only describe, since what is constrained must not write its
-own constraint. Contradictions take the dangerous reading. Rules: ``docs/reference/tools.md``.
+own constraint. Contradictions take the dangerous reading. What keeps a command from running counts
+for all of a group; a tag that only looks reserved counts for nothing, and is never passed over in
+silence. Rules: ``docs/reference/tools.md``.
 """
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 
+from fisk_ai.text import sanitise, words
 from fisk_ai.toolkit.contract import Behavior
 
 PREFIX = "ai:"
@@ -20,6 +24,9 @@ ADDITIVE = "ai:additive"
 IDEMPOTENT = "ai:idempotent"
 
 RESERVED = frozenset({DENY, NO_DEFER, CONFIRM, READ_ONLY, DESTRUCTIVE, ADDITIVE, IDEMPOTENT})
+
+INHERITED = (DENY, CONFIRM)
+"""Tags of a group that hold for every command below it: who tags a group means its commands."""
 
 
 def behavior_of(tags: Sequence[str]) -> Behavior:
@@ -46,9 +53,35 @@ def conflicts_of(tags: Sequence[str]) -> tuple[str, ...]:
 
 
 def unknown_reserved(tags: Sequence[str]) -> tuple[str, ...]:
-    """Return the tags under ``ai:`` that mean nothing, each once, in author order."""
-    unknown = (tag for tag in tags if tag.startswith(PREFIX) and tag not in RESERVED)
-    return tuple(dict.fromkeys(unknown))
+    """Return the tags that mean nothing and should, each once, in author order and quoted.
+
+    They are those under ``ai:`` nobody knows, and those that differ from a reserved tag only in
+    case, white space, escapes, invisible characters or width.
+    """
+    return tuple(dict.fromkeys(words.shown(tag) for tag in tags if _is_unknown(tag)))
+
+
+def idle_on_group(tags: Sequence[str]) -> tuple[str, ...]:
+    """Return the tags of a group that have no effect there although they look reserved."""
+    idle = (tag for tag in tags if tag in RESERVED and tag not in INHERITED)
+    return tuple(dict.fromkeys((*idle, *unknown_reserved(tags))))
+
+
+def with_inherited(own: Sequence[str], above: Sequence[str]) -> tuple[str, ...]:
+    """Return a command's own tags and, behind them, those its group lays on it."""
+    return (*own, *(tag for tag in INHERITED if tag in above and tag not in own))
+
+
+def _is_unknown(tag: str) -> bool:
+    if tag in RESERVED:
+        return False
+    return tag.startswith(PREFIX) or _as_read(tag) in RESERVED
+
+
+def _as_read(tag: str) -> str:
+    """Return what a reader takes ``tag`` for."""
+    seen = words.visible(sanitise.for_terminal(tag, len(tag)))
+    return "".join(unicodedata.normalize("NFKC", seen).lower().split())
 
 
 def confirm_trigger(tags: Sequence[str], extra_tags: Sequence[str]) -> str:

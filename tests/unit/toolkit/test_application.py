@@ -12,7 +12,7 @@ import pytest
 
 from fisk_ai.config import Config
 from fisk_ai.errors import SetupError
-from fisk_ai.toolkit.contract import Advisory, CallContext, ExecDeps
+from fisk_ai.toolkit.contract import Advisory, CallContext, Confirmable, ExecDeps
 from fisk_ai.toolkit.fisk import LoadedApplication, load, resolve_application
 
 Loading = Callable[..., Awaitable[LoadedApplication]]
@@ -81,6 +81,44 @@ async def test_facts_a_person_should_know_are_told_in_order(loaded: Loading) -> 
             params=("ai:read_only", "ai:destructive"),
         ),
     )
+
+
+GROUPED = """cat <<'X'
+{"name":"x","commands":[
+{"name":"safe","restricted_schema":{}},
+{"name":"db","tags":["ai:confirm","ai:destructive"],"commands":[
+  {"name":"list","restricted_schema":{},"tags":["free"]},
+  {"name":"old","tags":["ai:deny"],"commands":[
+    {"name":"deep","commands":[{"name":"drop","restricted_schema":{}}]}]},
+  {"name":"new","tags":["AI:DENY"],"commands":[{"name":"make","restricted_schema":{}}]}]}]}
+X"""
+
+
+async def test_a_denied_group_has_no_tools_and_a_gated_one_asks_for_each(
+    configure: Configure, program: Program
+) -> None:
+    application = await load(
+        configure(program(GROUPED), "include: {tools: [.]}\n"), environ=os.environ
+    )
+    gated = {
+        tool.name: tool.needs_confirm(())
+        for tool in application.tools
+        if isinstance(tool, Confirmable)
+    }
+    assert gated == {"safe": False, "db_list": True, "db_new_make": True}
+
+
+async def test_reserved_tags_without_effect_on_a_group_are_told(
+    configure: Configure, program: Program
+) -> None:
+    path = program(GROUPED)
+    application = await load(configure(path), environ=os.environ)
+    assert application.advisories == (
+        Advisory(kind="unknown_reserved_tag", name="db", params=("ai:destructive",)),
+        Advisory(kind="unknown_reserved_tag", name="db new", params=("AI:DENY",)),
+    )
+    without = await load(configure(path, "exclude: {tools: [db]}\n"), environ=os.environ)
+    assert without.advisories == ()
 
 
 async def test_a_tag_that_only_dropped_tools_carry_is_unmatched(loaded: Loading) -> None:

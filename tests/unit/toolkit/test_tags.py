@@ -38,8 +38,41 @@ def test_behaviour_takes_the_dangerous_reading_in_any_order(
 
 
 def test_unknown_reserved_tags_are_reported_once_in_author_order() -> None:
-    own = ("ai:zeta", RO, "ai:alpha", "ai:zeta", "free", "AI:deny", "ai:")
+    own = ("ai:zeta", RO, "ai:alpha", "ai:zeta", "free", "AI:other", "ai:")
     assert tags.unknown_reserved(own) == ("ai:zeta", "ai:alpha", "ai:")
+
+
+@pytest.mark.parametrize(
+    ("tag", "told"),
+    [
+        ("AI:CONFIRM", "AI:CONFIRM"),
+        ("Ai:Deny", "Ai:Deny"),
+        (" ai:confirm", "' ai:confirm'"),
+        ("ai:confirm\n", r"'ai:confirm\u{a}'"),
+        ("ai: deny", "'ai: deny'"),
+        ("\x1b[31mai:confirm", r"'\u{1b}[31mai:confirm'"),
+        ("\u200bai:deny", r"'\u{200b}ai:deny'"),
+        ("ai:de\u00adny", r"'ai:de\u{ad}ny'"),
+        ("\uff21\uff29:deny", "\uff21\uff29:deny"),
+    ],
+)
+def test_a_tag_that_only_looks_reserved_has_no_effect_and_is_told_as_it_is(
+    tag: str, told: str
+) -> None:
+    assert tags.unknown_reserved((tag,)) == (told,)
+    assert tags.confirm_trigger((tag,), ()) == ""
+
+
+def test_a_group_lays_its_control_tags_on_a_command_behind_its_own() -> None:
+    above = ("free", "ai:confirm", "ai:no_defer", RO, "ai:deny")
+    assert tags.with_inherited(("a", "b"), above) == ("a", "b", "ai:deny", "ai:confirm")
+    assert tags.with_inherited(("ai:confirm", "b"), above) == ("ai:confirm", "b", "ai:deny")
+    assert tags.with_inherited(("a", "a"), ("free",)) == ("a", "a")
+
+
+def test_tags_without_effect_on_a_group_are_found() -> None:
+    own = ("free", DE, "ai:no_defer", "ai:confirm", "ai:deny", "AI:CONFIRM", DE)
+    assert tags.idle_on_group(own) == (DE, "ai:no_defer", "AI:CONFIRM")
 
 
 @pytest.mark.parametrize(

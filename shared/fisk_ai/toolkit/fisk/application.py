@@ -15,10 +15,10 @@ from fisk_ai.toolkit import tags
 from fisk_ai.toolkit.contract import Advisory, Tool
 from fisk_ai.toolkit.fisk import globals as global_flags
 from fisk_ai.toolkit.fisk.command import CommandTool, Host
-from fisk_ai.toolkit.fisk.document import Flag
+from fisk_ai.toolkit.fisk.document import Command, Flag
 from fisk_ai.toolkit.fisk.globals import GlobalFlag
 from fisk_ai.toolkit.fisk.introspection import TIMEOUT_S, introspect
-from fisk_ai.toolkit.fisk.tree import Leaf, check_names, leaves
+from fisk_ai.toolkit.fisk.tree import Leaf, check_names, idle_group_tags, leaves
 from fisk_ai.toolkit.selection import select
 
 if TYPE_CHECKING:
@@ -70,7 +70,11 @@ async def load(
     check_names(selected)
     return LoadedApplication(
         tools=tuple(_tool(leaf, offered, host) for leaf in selected),
-        advisories=(*_unmatched(confirm_tags, selected), *_tag_advisories(selected)),
+        advisories=(
+            *_unmatched(confirm_tags, selected),
+            *_group_advisories(document.commands, selected),
+            *_tag_advisories(selected),
+        ),
         name=document.name,
         version=document.version,
         help=document.help,
@@ -121,6 +125,13 @@ def _unmatched(confirm_tags: Sequence[str], selected: Sequence[Leaf]) -> list[Ad
         Advisory(kind="confirm_tag_unmatched", name=tag)
         for tag in confirm_tags
         if tag not in carried
+    ]
+
+
+def _group_advisories(commands: Sequence[Command], selected: Sequence[Leaf]) -> list[Advisory]:
+    return [
+        Advisory(kind="unknown_reserved_tag", name=group, params=idle)
+        for group, idle in idle_group_tags(commands, selected)
     ]
 
 

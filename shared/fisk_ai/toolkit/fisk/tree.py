@@ -10,6 +10,7 @@ from pathlib import Path
 from msgspec import UNSET
 
 from fisk_ai.errors import SetupError
+from fisk_ai.toolkit import tags
 from fisk_ai.toolkit.fisk.document import Arg, Command, Flag
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
@@ -18,7 +19,10 @@ NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaf:
-    """A command that can be called; ``schema`` is the application's own, never changed."""
+    """A command that can be called; ``schema`` is the application's own, never changed.
+
+    ``tags`` are its own, and behind them those that its groups lay on it.
+    """
 
     path: tuple[str, ...]
     help: str
@@ -69,36 +73,56 @@ def leaves(commands: Sequence[Command], program: Path) -> list[Leaf]:
             it and the ``program`` that printed it.
     """
     found: list[Leaf] = []
-    for path, command in _visible(commands, ()):
-        if command.restricted_schema is UNSET:
+    for node in _visible(commands):
+        if node.command.commands:
+            continue
+        if node.command.restricted_schema is UNSET:
             raise SetupError(
-                f'{program}: command "{" ".join(path)}" has no precomputed schema; rebuild the '
-                "application with a current fisk (v0.9.0 or newer) so that it prints one",
+                f'{program}: command "{" ".join(node.path)}" has no precomputed schema; rebuild '
+                "the application with a current fisk (v0.9.0 or newer) so that it prints one",
                 key="application_path",
             )
-        found.append(_leaf(command, path, command.restricted_schema))
+        found.append(_leaf(node, node.command.restricted_schema))
     return found
 
 
-def _visible(
-    commands: Sequence[Command], above: tuple[str, ...]
-) -> Iterator[tuple[tuple[str, ...], Command]]:
+def idle_group_tags(
+    commands: Sequence[Command], selected: Sequence[Leaf]
+) -> list[tuple[str, tuple[str, ...]]]:
+    """Return the groups above ``selected`` with reserved tags that have no effect on a group."""
+    found: list[tuple[str, tuple[str, ...]]] = []
+    for node in _visible(commands):
+        idle = tags.idle_on_group(node.command.tags) if node.command.commands else ()
+        if idle and any(leaf.path[: len(node.path)] == node.path for leaf in selected):
+            found.append((" ".join(node.path), idle))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class _Node:
+    path: tuple[str, ...]
+    command: Command
+    tags: tuple[str, ...]
+
+
+def _visible(commands: Sequence[Command], above: _Node | None = None) -> Iterator[_Node]:
+    """Return every group and leaf that is not hidden, each before what is below it."""
+    path, laid = (above.path, above.tags) if above else ((), ())
     for command in commands:
-        path = (*above, command.name)
         if command.hidden:
             continue
-        if command.commands:
-            yield from _visible(command.commands, path)
-        else:
-            yield path, command
+        node = _Node((*path, command.name), command, tags.with_inherited(command.tags, laid))
+        yield node
+        yield from _visible(command.commands, node)
 
 
-def _leaf(command: Command, path: tuple[str, ...], schema: Mapping[str, object]) -> Leaf:
+def _leaf(node: _Node, schema: Mapping[str, object]) -> Leaf:
+    command = node.command
     return Leaf(
-        path=path,
+        path=node.path,
         help=command.help,
         help_long=command.help_long,
-        tags=command.tags,
+        tags=node.tags,
         schema=schema,
         flags=command.flags,
         args=command.args,
