@@ -26,6 +26,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
+from fisk_ai.bus import signals
 from fisk_ai.bus.owner import die_with_parent
 from fisk_ai.errors import SetupError
 
@@ -254,11 +255,10 @@ def _log_tail(private: Path) -> str:
 async def _end(
     process: asyncio.subprocess.Process, number: signal.Signals = signal.SIGKILL
 ) -> None:
-    if process.returncode is None:
-        process.send_signal(number)
+    signals.send(process, number)
     try:
         async with asyncio.timeout(STOP_TIMEOUT_S):
             await process.wait()
     except TimeoutError:
-        process.kill()
+        signals.send(process, signal.SIGKILL)
         await process.wait()

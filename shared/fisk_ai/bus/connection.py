@@ -43,6 +43,11 @@ BUFFER_BYTES = 8 * 1024 * 1024
 
 FLUSH_TIMEOUT_S = 10.0
 DRAIN_TIMEOUT_S = 10.0
+DRAIN_PROBE_S = 3.0
+"""A broker that does not answer in this time is not drained to: each step of it would wait."""
+
+SHUT_TIMEOUT_S = 0.5
+"""Bound of closing a socket, which waits while a stopped broker does not read."""
 
 
 class Connection:
@@ -176,10 +181,17 @@ class Connection:
         await close_all(tuple(self._guard.watches))
         self.end_inboxes()
         try:
+            await self.flush(DRAIN_PROBE_S)
             async with asyncio.timeout(DRAIN_TIMEOUT_S):
                 await self._client.drain()
-        except (*LOST, TimeoutError):
+        except (*LOST, BusError, TimeoutError):
             await _shut(self._client)
+
+    async def drop(self) -> None:
+        """Close the connection at once; what still waits to be sent is lost."""
+        self._health.closing = True
+        self.end_inboxes()
+        await _shut(self._client)
 
     def end_inboxes(self) -> None:
         """Wake every reader of an inbox: nothing will come any more."""
@@ -301,6 +313,7 @@ async def _give_up(attempt: asyncio.Task[None], client: Client) -> None:
 async def _shut(client: Client) -> None:
     # A client that never had a socket fails to close it; there is nothing to close then.
     client.forget_unsent()
-    with contextlib.suppress(*LOST, AttributeError):
-        await client.close()
+    with contextlib.suppress(*LOST, AttributeError, TimeoutError):
+        async with asyncio.timeout(SHUT_TIMEOUT_S):
+            await client.close()
     client.hang_up()

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from fisk_ai.bus.broker import Broker
+from fisk_ai.bus.heartbeat import wait_silent
 from fisk_ai.cli.worker_child import WorkerChild, start_worker
-from fisk_ai.errors import BusError, SetupError
 from fisk_ai.llm.anthropic.base_url import BASE_URL
 from fisk_ai.llm.credentials import KEY, KEY_FILE
 
@@ -53,9 +53,12 @@ class HostPlan:
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """A process of the agent that is gone, and its exit code, negative for a signal."""
+    """A process of the agent that is gone, and its exit code, negative for a signal.
 
-    process: Literal["broker", "worker"]
+    ``silence``: the broker is there and has not answered for too long, which comes to the same.
+    """
+
+    process: Literal["broker", "worker", "silence"]
     status: int = 0
 
 
@@ -71,14 +74,17 @@ class Hosted:
 
     async def died(self) -> Death:
         """Wait until broker or worker is gone and say how; without either no run ends."""
-        deaths: dict[asyncio.Future[None], str] = {
+        deaths: dict[asyncio.Future[None], Literal["broker", "worker", "silence"]] = {
             asyncio.ensure_future(self.broker.died()): "broker",
             asyncio.ensure_future(self.worker.died()): "worker",
+            asyncio.ensure_future(wait_silent(self.connection)): "silence",
         }
         try:
             done, _ = await asyncio.wait(deaths, return_when=asyncio.FIRST_COMPLETED)
             gone = deaths[done.pop()]
-            return Death("broker") if gone == "broker" else Death("worker", self.worker.status)
+            if gone == "silence":
+                await self.broker.stop()  # gone for good: who leaves it now waits for no answer
+            return Death(gone, self.worker.status if gone == "worker" else 0)
         finally:
             for waiting in deaths:
                 waiting.cancel()
@@ -105,7 +111,7 @@ async def host(plan: HostPlan, meanwhile: Callable[[], object]) -> AsyncGenerato
         hosted = None
         try:
             connection = await _connect(broker)
-            stack.push_async_callback(_leave, connection)
+            stack.push_async_callback(connection.drop)
             hosted = Hosted(broker=broker, worker=worker, connection=connection)
             yield hosted
         except BaseException:
@@ -131,8 +137,3 @@ async def _connect(broker: Broker) -> Connection:
         url=broker.url, name="terminal", user=broker.user, password=broker.password
     )
     return await connect(options)
-
-
-async def _leave(connection: Connection) -> None:
-    with contextlib.suppress(BusError, SetupError):
-        await connection.drain()

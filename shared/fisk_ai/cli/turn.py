@@ -1,6 +1,7 @@
 """One exchange with the agent: its events on the screen, its questions to the person, its end.
 
-A worker or a broker that dies is noticed by its process, not by a silence.
+A worker or a broker that dies is noticed by its process, not by the silence that follows; a broker
+that hangs, by beats of its own.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from fisk_ai.a2a.messages import (
     ToolCallBlockEvent,
     UsageCounts,
 )
+from fisk_ai.bus.heartbeat import SILENCE_S
 from fisk_ai.cli.endings import CRASHED, INCOMPLETE, KILLED
 from fisk_ai.cli.hosting import Death
 from fisk_ai.errors import FiskError, PeerError, PromptAbortedError
@@ -192,6 +194,9 @@ async def exchange(
 def _cut_short(death: Death) -> TurnEnd:
     if death.process == "broker":
         return TurnEnd(code=INCOMPLETE, detail="the broker ended in the middle of the run")
+    if death.process == "silence":
+        silence = f"the broker of this run answered nothing for {SILENCE_S:g} s"
+        return TurnEnd(code=INCOMPLETE, detail=silence)
     name = _signal_name(death.status)
     if -death.status in _FROM_OUTSIDE:
         return TurnEnd(code=CRASHED, kind=KILLED, detail=f"its process was killed ({name})")

@@ -17,18 +17,24 @@ from dataclasses import dataclass
 from functools import partial
 from typing import IO
 
+from fisk_ai.bus import signals
 from fisk_ai.bus.owner import die_with_parent
 from fisk_ai.errors import SetupError
 from fisk_ai.text.sanitise import for_display, for_terminal
 
-READY_TIMEOUT_S = 10.0
-"""A worker is ready in about a second; what a fleet waits for, a person is told at once."""
+READY_TIMEOUT_S = 45.0
+"""A worker is ready in about a second. This exceeds every bound that it keeps itself while it
+starts, the longest being the 30 s of an application that describes itself, so that its own sentence
+says which of them passed; whoever does not want to wait interrupts."""
 
 READY_LIMIT_BYTES = 65_536
 """The longest ready line: one sentence with room to spare."""
 
 DRAIN_TIMEOUT_S = 10.0
 """How long a worker without work may take to leave before it is killed."""
+
+LEAVE_TIMEOUT_S = 1.5
+"""The same for a worker that is told to cancel its work: time to record where it stands."""
 
 LOG_TAIL_BYTES = 4_000
 LOG_TAIL_LINES = 20
@@ -65,19 +71,18 @@ class WorkerChild:
 
     def kill(self) -> None:
         """End the process at once; its tools end with it."""
-        if self.process.returncode is None:
-            self.process.kill()
+        signals.send(self.process, signal.SIGKILL)
 
     async def stop(self, *, at_once: bool) -> None:
         """Let the worker drain, or cancel what it runs, and wait until it is gone."""
         if self.owner_fd >= 0:
             os.close(self.owner_fd)
             self.owner_fd = -1
-        self._signal(signal.SIGTERM)
+        signals.send(self.process, signal.SIGTERM)
         if at_once:  # the second stage; a signal that is pending already would be lost, this is not
-            self._signal(signal.SIGINT)
+            signals.send(self.process, signal.SIGINT)
         try:
-            async with asyncio.timeout(DRAIN_TIMEOUT_S):
+            async with asyncio.timeout(LEAVE_TIMEOUT_S if at_once else DRAIN_TIMEOUT_S):
                 await self.process.wait()
         except TimeoutError:
             pass
@@ -87,10 +92,6 @@ class WorkerChild:
         if self.log is not None:
             self.log.close()
             self.log = None
-
-    def _signal(self, number: signal.Signals) -> None:
-        if self.process.returncode is None:
-            self.process.send_signal(number)
 
 
 async def start_worker(
