@@ -56,6 +56,9 @@ def test_other_statuses_are_not_read_for_the_window(status: int, text: str, expe
         (0, "timeout_error", "timeout"),
         (0, "api_error", "failed"),
         (0, "of_tomorrow", "failed"),
+        (200, "overloaded_error", "overloaded"),
+        (200, "of_tomorrow", "failed"),
+        (307, "", "refused"),
     ],
 )
 def test_each_status_and_each_error_in_a_stream_has_its_class(

@@ -23,7 +23,7 @@ from fisk_ai.llm.model import (
 )
 
 START = (
-    '{"type":"message_start","message":{"id":"m","model":"x","content":[],"stop_reason":null,'
+    '{"type":"message_start","message":{"id":"m","role":"assistant","model":"x","content":[],"stop_reason":null,'
     '"usage":{"input_tokens":7,"output_tokens":1,"cache_read_input_tokens":2}}}'
 )
 STOP = '{"type":"message_stop"}'
@@ -124,9 +124,11 @@ def test_tool_input_that_came_in_two_halves_of_a_character_is_whole() -> None:
     assert reply.content == (ToolUseBlock("t", "n", '{"a":"😀"}'.encode()),)
 
 
-def test_tool_input_that_the_token_limit_cut_is_empty() -> None:
+@pytest.mark.parametrize("reason", ["max_tokens", "model_context_window_exceeded"])
+def test_tool_input_that_the_token_limit_cut_is_empty(reason: str) -> None:
     call = block(0, '{"type":"tool_use","id":"t","name":"n","input":{}}', input_delta('{"a":"b'))
-    reply, _ = assembled(START, *call, ended("max_tokens"), STOP)
+    reply, _ = assembled(START, *call, ended(reason), STOP)
+    assert reply.stop_reason == "max_tokens"
     assert reply.content == (ToolUseBlock("t", "n", b"{}"),)
 
 
@@ -158,8 +160,9 @@ def test_an_event_that_is_none_is_refused(line: str) -> None:
         Assembly().take(line.encode())
 
 
-def test_an_error_event_carries_what_the_api_said() -> None:
-    line = b'{"type":"error","error":{"type":"overloaded_error","message":"busy"}}'
+@pytest.mark.parametrize("start", [b'"type":"error",', b""])
+def test_an_error_event_carries_what_the_api_said(start: bytes) -> None:
+    line = b"{" + start + b'"error":{"type":"overloaded_error","message":"busy"}}'
     with pytest.raises(ApiError) as failed:
         Assembly().take(line)
     said = failed.value.failure
@@ -193,6 +196,32 @@ async def test_events_are_cut_at_line_feeds_alone_however_they_arrive(
 async def test_data_of_several_lines_is_joined_and_comments_are_passed_over() -> None:
     raw = b": hello\n\ndata:a\ndata: b\nid: 1\n\ndata: left over"
     assert [event async for event in events(chunked(raw, []))] == [b"a\nb"]
+
+
+@pytest.mark.parametrize(
+    "raw", [b'{"type":\n "message"}', b"\n\n <html>\n</html>", b"[1,\n2]\n", b"{}\r\n"]
+)
+@pytest.mark.parametrize("size", [1, 3, 99])
+async def test_a_body_that_is_no_stream_is_one_event(raw: bytes, size: int) -> None:
+    found = [event async for event in events(chunked(raw, [size] * len(raw)))]
+    assert [event.strip() for event in found] == [raw.strip()]
+
+
+@pytest.mark.parametrize("newline", [b"", b"\n"])
+async def test_an_endless_body_that_is_no_stream_is_refused(newline: bytes) -> None:
+    async def endless() -> AsyncIterator[bytes]:
+        yield b"{"
+        while True:
+            yield b" " * (EVENT_LIMIT_BYTES // 4) + newline
+
+    with pytest.raises(ValueError, match="is over"):
+        _ = [event async for event in events(endless())]
+
+
+def test_a_message_from_a_server_that_does_not_stream_is_the_reply() -> None:
+    whole = '{"type":"message","role":"assistant","content":[],"stop_reason":"end_turn","id":"m"}'
+    reply, shown = assembled(whole)
+    assert (reply.id, reply.content, shown) == ("m", (), [])
 
 
 async def test_an_endless_event_is_refused() -> None:

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fisk_ai.llm.anthropic.codec import block_from_wire, block_to_wire, response_from_wire
+from fisk_ai.llm.anthropic.failures import ApiError, ApiFailure
 from fisk_ai.llm.blocks import message_from_json, message_to_json
 from fisk_ai.llm.model import (
     Block,
@@ -110,7 +111,9 @@ def test_a_turn_survives_the_journal_and_goes_back_as_it_came() -> None:
         FOUND,
         b'{"type":"tool_use","id":"t1","name":"say","input":{"z":[1e2,-0],"a":"\\/"}}',
     ]
-    reply = response_from_wire(b'{"content":[' + b",".join(parts) + b"]}")
+    reply = response_from_wire(
+        b'{"role":"assistant","stop_reason":"tool_use","content":[' + b",".join(parts) + b"]}"
+    )
     message = Message("assistant", reply.content)
     stored = message_from_json(dumps(message_to_json(message)))
     assert stored == message
@@ -119,7 +122,7 @@ def test_a_turn_survives_the_journal_and_goes_back_as_it_came() -> None:
 
 def test_a_reply_is_read_with_its_own_id_model_and_usage() -> None:
     reply = response_from_wire(
-        b"""{"id":"msg_1","model":"claude-x-20260101","stop_reason":"pause_turn","content":[],
+        b"""{"id":"msg_1","role":"assistant","model":"claude-x-20260101","stop_reason":"pause_turn","content":[],
         "usage":{"input_tokens":1,"output_tokens":2,"cache_read_input_tokens":3,
         "cache_creation_input_tokens":4,"output_tokens_details":{"thinking_tokens":5}}}"""
     )
@@ -131,24 +134,79 @@ def test_a_reply_is_read_with_its_own_id_model_and_usage() -> None:
     assert reply.usage == Usage(input=1, output=2, cache_read=3, cache_create=4, thinking=5)
 
 
+def reply_of(content: str, more: str = "") -> bytes:
+    return f'{{"role":"assistant","stop_reason":"end_turn","content":{content}{more}}}'.encode()
+
+
 def test_what_a_reply_leaves_out_is_empty_or_zero() -> None:
-    reply = response_from_wire(b'{"content":[],"stop_reason":null,"usage":{"input_tokens":null}}')
-    assert (reply.id, reply.model, reply.stop_reason, reply.usage) == ("", "", "", Usage())
+    reply = response_from_wire(reply_of("[]", ',"usage":{"input_tokens":null}'))
+    assert (reply.id, reply.model, reply.stop_reason, reply.usage) == ("", "", "end_turn", Usage())
+
+
+def test_a_model_with_nothing_to_say_is_a_reply() -> None:
+    assert response_from_wire(reply_of("[]")).content == ()
+    assert response_from_wire(reply_of('[{"type":"text","text":""}]')).content == (TextBlock(""),)
 
 
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
-        (b"{}", "no content"),
-        (b'{"content":[{"type":"text","text":1}]}', "content block 0: text must be"),
-        (b'{"content":[{"type":"text","text":""},{}]}', "content block 1: "),
-        (b'{"content":[],"usage":{"input_tokens":1.5}}', "input_tokens"),
-        (b"<html>busy</html>", "expected"),
+        (reply_of('[{"type":"text","text":1}]'), "content block 0: text must be"),
+        (reply_of('[{"type":"text","text":""},{}]'), "content block 1: "),
+        (reply_of("[]", ',"usage":{"input_tokens":1.5}'), "input_tokens"),
+        (reply_of('"Moo"'), "content must be a list"),
     ],
 )
 def test_what_is_no_reply_is_refused_with_its_place(raw: bytes, reason: str) -> None:
     with pytest.raises(ValueError, match=reason):
         response_from_wire(raw)
+
+
+@pytest.mark.parametrize(
+    ("raw", "reason"),
+    [
+        (b"", ", but an empty body"),
+        (b" \n", ", but an empty body"),
+        (b"<html>busy</html>", ", but a web page"),
+        (b"busy", ", but no JSON object"),
+        (b"null", ", but no JSON object"),
+        (b"[]", ", but no JSON object"),
+        (b'{"content":', ", but no JSON object"),
+        (b"{}", ": it has no content and no stop_reason and no role"),
+        (reply_of("null"), ": it has no content"),
+        (b'{"role":"assistant","content":[]}', ": it has no stop_reason"),
+        (b'{"role":"assistant","content":[],"stop_reason":null}', ": it has no stop_reason"),
+        (b'{"content":[],"stop_reason":"end_turn"}', ": it has no role"),
+    ],
+)
+def test_what_is_no_message_is_refused_in_plain_words(raw: bytes, reason: str) -> None:
+    with pytest.raises(ValueError, match=r".") as refused:
+        response_from_wire(raw)
+    assert str(refused.value) == f"the API answered something that is no message{reason}"
+
+
+@pytest.mark.parametrize(
+    ("raw", "kind", "message"),
+    [
+        (
+            b'{"type":"error","error":{"type":"overloaded_error","message":"m"}}',
+            "overloaded_error",
+            "m",
+        ),
+        (b'{"error":{"type":"overloaded_error","message":"m"}}', "overloaded_error", "m"),
+        (b'{"error":"words"}', "", '{"error":"words"}'),
+        (b'{"type":"error"}', "", ""),
+    ],
+)
+def test_an_error_that_came_as_a_reply_is_told_as_one(raw: bytes, kind: str, message: str) -> None:
+    with pytest.raises(ApiError) as failed:
+        response_from_wire(raw)
+    assert failed.value.failure == ApiFailure(200, kind, message)
+
+
+def test_a_window_that_is_full_cuts_a_reply_as_the_token_limit_does() -> None:
+    raw = b'{"role":"assistant","content":[],"stop_reason":"model_context_window_exceeded"}'
+    assert response_from_wire(raw).stop_reason == "max_tokens"
 
 
 _JSON = st.recursive(

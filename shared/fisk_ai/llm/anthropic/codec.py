@@ -8,9 +8,11 @@ SDK add and drop fields, and a signed or cached block must not change. Table:
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from fisk_ai.llm import fields
+from fisk_ai.llm.anthropic.failures import ApiError, read_failure
 from fisk_ai.llm.model import (
     Block,
     Message,
@@ -24,6 +26,8 @@ from fisk_ai.llm.model import (
 )
 from fisk_ai.text import rawjson
 from fisk_ai.text.gojson import RawJSON, compact
+
+_NO_MESSAGE: Final = "the API answered something that is no message"
 
 
 def block_to_wire(block: Block) -> object:
@@ -79,28 +83,73 @@ def block_from_wire(raw: bytes | str) -> Block:
             return result or ProviderBlock(kind, _packed(raw))
 
 
+def message_members(raw: bytes | str) -> dict[str, RawJSON]:
+    """Cut what should be a message, or an event of one, into its members.
+
+    Raises:
+        ValueError: it is no JSON object; says what it looks like.
+    """
+    try:
+        return rawjson.members(raw)
+    except ValueError as exc:
+        raise ValueError(f"{_NO_MESSAGE}, but {_likeness(raw)}") from exc
+
+
 def response_from_wire(raw: bytes | str) -> Response:
     """Read a whole reply.
 
     Raises:
-        ValueError: it is none; the text names the content block.
+        ApiError: it is an error, whatever the status it came with.
+        ValueError: it is no message; the text says why or names the content block.
     """
-    found = rawjson.members(raw)
-    if "content" not in found:
-        raise ValueError("the reply has no content")
-    content: list[Block] = []
-    for index, item in enumerate(fields.elements(found, "content")):
-        try:
-            content.append(block_from_wire(item))
-        except ValueError as exc:
-            raise ValueError(f"content block {index}: {exc}") from exc
+    found = message_members(raw)
+    if tells_error(found):
+        raise ApiError(read_failure(200, raw if isinstance(raw, bytes) else raw.encode()))
+    _require_message(found)
     return Response(
-        content=tuple(content),
-        stop_reason=fields.string(found, "stop_reason"),
+        content=tuple(_content(found)),
+        stop_reason=stop_reason(found),
         usage=_usage(fields.members(found, "usage")),
         id=fields.string(found, "id"),
         model=fields.string(found, "model"),
     )
+
+
+def _require_message(found: fields.Fields) -> None:
+    """Refuse what would otherwise look like a model that had nothing to say."""
+    missing = [key for key in ("content", "stop_reason") if not fields.present(found, key)]
+    if not fields.present(found, "role") and not fields.present(found, "type"):
+        missing.append("role")
+    if missing:
+        raise ValueError(f"{_NO_MESSAGE}: it has no {' and no '.join(missing)}")
+
+
+def tells_error(found: fields.Fields) -> bool:
+    """Say whether an object is of the API's error form."""
+    if fields.present(found, "content"):
+        return False
+    return found.get("type") == b'"error"' or fields.present(found, "error")
+
+
+def stop_reason(found: fields.Fields) -> str:
+    """Return why a reply ended; the window that is full cuts it as the token limit does."""
+    reason = fields.string(found, "stop_reason")
+    return "max_tokens" if reason == "model_context_window_exceeded" else reason
+
+
+def _content(found: fields.Fields) -> Iterator[Block]:
+    for index, item in enumerate(fields.elements(found, "content")):
+        try:
+            yield block_from_wire(item)
+        except ValueError as exc:
+            raise ValueError(f"content block {index}: {exc}") from exc
+
+
+def _likeness(raw: bytes | str) -> str:
+    start = (raw if isinstance(raw, bytes) else raw.encode()).strip()[:1]
+    if not start:
+        return "an empty body"
+    return "a web page" if start == b"<" else "no JSON object"
 
 
 def _packed(raw: bytes | str) -> bytes:

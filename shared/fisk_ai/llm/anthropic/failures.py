@@ -13,8 +13,10 @@ from typing import Final
 
 from fisk_ai.errors import ProviderError, ProviderFailure
 from fisk_ai.llm import fields
+from fisk_ai.llm.anthropic.base_url import SETTING
 from fisk_ai.llm.model import Request
 from fisk_ai.text import rawjson
+from fisk_ai.text.duration import go_duration
 from fisk_ai.text.sanitise import for_terminal
 
 TEXT_LIMIT: Final = 1000
@@ -26,7 +28,7 @@ KIND_LIMIT: Final = 60
 READ_LIMIT: Final = 64 * 1024
 """Longer words are no explanation, and cleaning them would hold up all other runs."""
 
-_TOO_LONG: Final = "an explanation too long to be shown"
+TOO_LONG: Final = "an explanation too long to be shown"
 _ESCAPED: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([bfnrt])|([\"\\/]))")
 _CONTEXT: Final = re.compile(
     r"prompt is too long|context (?:window|length|limit)|exceeds? (?:the )?context"
@@ -47,11 +49,15 @@ _BY_TYPE: Final[dict[str, ProviderFailure]] = {
 
 @dataclass(frozen=True, slots=True)
 class ApiFailure:
-    """What the API said; ``status`` is 0 for an error inside a stream that began well."""
+    """What the API said; ``status`` is 0 for an error inside a stream that began well.
+
+    ``wait_s`` is for how long it asks to be left alone.
+    """
 
     status: int
     kind: str = ""
     message: str = ""
+    wait_s: float = 0.0
 
 
 class ApiError(Exception):
@@ -91,35 +97,49 @@ def classify(failure: ApiFailure) -> ProviderFailure:
         return "rate_limited"
     if failure.status in (503, 529):
         return "overloaded"
-    if 400 <= failure.status < 500:
+    if 300 <= failure.status < 500:
         return "refused"
-    if failure.status == 0:
+    if failure.status < 300:
         return _BY_TYPE.get(failure.kind, "failed")
     return "failed"
 
 
 def exceeds_context(failure: ApiFailure) -> bool:
     """Say whether the conversation no longer fits the model's window."""
-    if failure.status not in (0, 400, 413):
+    if failure.status >= 300 and failure.status not in (400, 413):
         return False
     return failure.kind == "request_too_large" or bool(_CONTEXT.search(failure.message))
 
 
 def to_error(failure: ApiFailure, request: Request, *, secret: str) -> ProviderError:
     """Return the error for what the API said about ``request``."""
+    if 300 <= failure.status < 400:
+        return _redirected(failure)
     words = said(failure.message, TEXT_LIMIT, secret=secret) or "no explanation"
     status = f"answered {failure.status}" if failure.status else "broke off"
     kind = said(failure.kind, KIND_LIMIT, secret=secret)
     named = f" ({kind})" if kind else ""
     failed = classify(failure)
-    hint = _hint(failure, request) if failed == "refused" else ""
+    hint = _hint(failure, request) if failed == "refused" else _wait(failure)
     return ProviderError(f"the model API {status}{named}: {words}{hint}", failure=failed)
+
+
+def _redirected(failure: ApiFailure) -> ProviderError:
+    text = (
+        f"the model API answered {failure.status}: it redirects, and no redirect is followed; "
+        f"set {SETTING} to the final address"
+    )
+    return ProviderError(text, failure="refused")
+
+
+def _wait(failure: ApiFailure) -> str:
+    return f" (it asks to wait {go_duration(failure.wait_s)})" if failure.wait_s else ""
 
 
 def said(words: str, limit: int, *, secret: str) -> str:
     """Return a server's words as one line of at most ``limit`` code points, without the key."""
     if len(words) > READ_LIMIT:
-        return _TOO_LONG
+        return TOO_LONG
     line = for_terminal(words, READ_LIMIT)
     if secret:
         line = _spelled(secret).sub("***", line)

@@ -12,7 +12,8 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from fisk_ai.llm import fields
-from fisk_ai.llm.anthropic.failures import ApiError, ApiFailure
+from fisk_ai.llm.anthropic.codec import message_members, stop_reason, tells_error
+from fisk_ai.llm.anthropic.failures import ApiError, read_failure
 from fisk_ai.llm.model import Delta
 from fisk_ai.text import rawjson
 from fisk_ai.text.gojson import RawJSON
@@ -20,6 +21,9 @@ from fisk_ai.text.sanitise import clean_surrogates
 
 EVENT_LIMIT_BYTES: Final = 32 * 1024 * 1024
 """The API takes no larger request, so no event that could ever be sent back is larger."""
+
+_NO_FIELD: Final = (b"{", b"[", b"<")
+"""No line of a stream begins like this: such a body is JSON or a page."""
 
 _TEXT_DELTAS: Final = {
     "text_delta": "text",
@@ -35,11 +39,20 @@ _SHOWN: Final[dict[str, Literal["text", "thinking"]]] = {
 async def events(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
     """Yield the data of each server-sent event.
 
+    A body that is none of a stream is one event: an error, a web page, or the whole message from a
+    server that streams nothing.
+
     Raises:
         ValueError: an event is over the limit.
     """
     data: list[bytes] = []
-    async for line in _lines(chunks):
+    is_first = True
+    lines = _lines(chunks)
+    async for line in lines:
+        if is_first and line.lstrip()[:1] in _NO_FIELD:
+            yield await _whole(line, lines)
+            return
+        is_first = is_first and not line.strip()
         if line.startswith(b"data:"):
             data.append(line[5:].removeprefix(b" "))
         elif not line and data:
@@ -47,18 +60,32 @@ async def events(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
             data = []
 
 
+async def _whole(line: bytes, lines: AsyncIterable[bytes]) -> bytes:
+    body = bytearray(line)
+    async for more in lines:
+        body += b"\n" + more
+        _require_bounded(body)
+    return bytes(body)
+
+
 async def _lines(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
     # Only line feeds end a line here: str.splitlines() would also cut at U+2028 inside a text.
     waiting = bytearray()
     async for chunk in chunks:
         waiting += chunk
-        if len(waiting) > EVENT_LIMIT_BYTES:
-            raise ValueError(f"an event is over {EVENT_LIMIT_BYTES} bytes")
+        _require_bounded(waiting)
         if b"\n" not in chunk:
             continue
         *lines, waiting = waiting.split(b"\n")
         for line in lines:
             yield bytes(line.removesuffix(b"\r"))
+    if waiting.strip():
+        yield bytes(waiting)
+
+
+def _require_bounded(event: bytearray) -> None:
+    if len(event) > EVENT_LIMIT_BYTES:
+        raise ValueError(f"an event is over {EVENT_LIMIT_BYTES} bytes")
 
 
 @dataclass(slots=True)
@@ -95,6 +122,7 @@ class Assembly:
     _usage: dict[str, RawJSON] = field(default_factory=dict[str, RawJSON])
     _blocks: dict[int, _OpenBlock] = field(default_factory=dict[int, _OpenBlock])
     _is_complete: bool = False
+    _unstreamed: bytes = b""
 
     def take(self, event: bytes) -> Delta | None:
         """Take one event; return the fragment that may be shown.
@@ -103,7 +131,9 @@ class Assembly:
             ValueError: the event is not of the protocol.
             ApiError: the event says that the API failed.
         """
-        found = rawjson.members(event)
+        found = message_members(event)
+        if tells_error(found):
+            raise ApiError(read_failure(0, event))
         match fields.string(found, "type"):
             case "message_start":
                 self._message = fields.members(found, "message")
@@ -119,17 +149,19 @@ class Assembly:
                 self._finish(found)
             case "message_stop":
                 self._is_complete = True
-            case "error":
-                raise ApiError(_failure(found))
+            case "message":
+                self._unstreamed = event
             case _:
                 return None  # pings, and events of a later API
         return None
 
     def message(self) -> bytes:
         """Return the JSON of the whole reply; ValueError when the stream ended before it did."""
+        if self._unstreamed:
+            return self._unstreamed
         if not self._is_complete or not self._message:
             raise ValueError("the stream ended before the reply did")
-        is_cut = fields.string(self._message, "stop_reason") == "max_tokens"
+        is_cut = stop_reason(self._message) == "max_tokens"
         blocks = [self._blocks[index].raw(is_cut=is_cut) for index in sorted(self._blocks)]
         content = RawJSON(b"[" + b",".join(blocks) + b"]")
         return _joined(self._message | {"content": content, "usage": _joined(self._usage)})
@@ -165,11 +197,6 @@ class Assembly:
         self._message |= fields.members(found, "delta")
         news = fields.members(found, "usage")
         self._usage |= {key: value for key, value in news.items() if fields.present(news, key)}
-
-
-def _failure(found: fields.Fields) -> ApiFailure:
-    error = fields.members(found, "error")
-    return ApiFailure(0, fields.string(error, "type"), fields.string(error, "message"))
 
 
 def _literal(found: fields.Fields, key: str) -> str:
