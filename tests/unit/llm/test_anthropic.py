@@ -205,13 +205,13 @@ async def test_an_api_that_stays_busy_fails_after_the_last_retry(
 
 
 async def test_one_deadline_covers_all_retries(endpoint: FakeMessagesEndpoint) -> None:
-    endpoint.queue(*[failure(529, "overloaded_error", "busy", headers={"retry-after": "30"})] * 3)
+    busy = failure(529, "overloaded_error", "busy", headers={"retry-after-ms": "250"})
+    endpoint.queue(*[busy] * 3)
     async with Asked(endpoint, call_timeout_s=0.3) as model:
         with pytest.raises(ProviderError) as caught:
             await model.call(REQUEST)
-    assert caught.value.failure == "timeout"
-    assert "llm.budget.call_timeout (300ms)" in str(caught.value)
-    assert len(endpoint.requests) == 1
+    assert caught.value.failure == "overloaded"
+    assert len(endpoint.requests) == 2
 
 
 @pytest.mark.parametrize("is_streamed", [False, True])
@@ -273,14 +273,47 @@ async def test_an_error_inside_a_stream_has_its_class(
     assert (await failed(endpoint, is_streamed=True)).failure == expected
 
 
-@pytest.mark.parametrize("raw", ["", "<html>hello</html>", '{"content":[{}]}', '{"content":'])
+@pytest.mark.parametrize(
+    "raw",
+    [
+        "",
+        "<html>hello</html>",
+        "null",
+        '{"content":[{}]}',
+        '{"content":null}',
+        '{"content":',
+        '{"role":"assistant","stop_reason":"end_turn","content":[{}]}',
+    ],
+)
+@pytest.mark.parametrize("is_streamed", [False, True])
 async def test_a_reply_that_cannot_be_read_is_a_failure(
-    endpoint: FakeMessagesEndpoint, raw: str
+    endpoint: FakeMessagesEndpoint,
+    raw: str,
+    is_streamed: bool,  # noqa: FBT001 - a parameter of the table
 ) -> None:
     endpoint.queue(Answer(raw=raw))
-    error = await failed(endpoint)
+    error = await failed(endpoint, is_streamed=is_streamed)
     assert error.failure == "failed"
     assert "cannot be read" in str(error)
+    assert "at character" not in str(error)
+
+
+@pytest.mark.parametrize(
+    ("kind", "expected"), [("overloaded_error", "overloaded"), ("api_error", "failed")]
+)
+@pytest.mark.parametrize("is_streamed", [False, True])
+async def test_an_error_that_comes_as_a_reply_has_its_class(
+    endpoint: FakeMessagesEndpoint,
+    kind: str,
+    expected: str,
+    is_streamed: bool,  # noqa: FBT001 - a parameter of the table
+) -> None:
+    endpoint.queue(
+        Answer(raw=json.dumps({"type": "error", "error": {"type": kind, "message": "busy"}}))
+    )
+    error = await failed(endpoint, is_streamed=is_streamed)
+    assert error.failure == expected
+    assert f"({kind}): busy" in str(error)
 
 
 async def test_a_server_that_is_not_there_is_named_without_the_key(

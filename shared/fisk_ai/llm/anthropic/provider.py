@@ -13,10 +13,11 @@ import re
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import aclosing, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, cast
 
 from fisk_ai.errors import ConfigError, ProviderError
+from fisk_ai.llm.anthropic.attempts import Attempts
 from fisk_ai.llm.anthropic.base_url import (
     DEFAULT_BASE_URL,
     SETTING,
@@ -41,6 +42,18 @@ _CAPABILITIES: Final = Capabilities(
     provider="anthropic", semconv_provider="anthropic", supports_streaming=True
 )
 _KEY: Final = re.compile(r"[\x21-\x7e]+")
+
+AT_ONCE_BYTES: Final = 1024 * 1024
+"""A larger reply is read in a thread: it could hold up all other runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """One request on its way."""
+
+    transport: Transport
+    request: Request
+    attempts: Attempts
 
 
 class AnthropicProvider:
@@ -79,17 +92,25 @@ class AnthropicProvider:
         limit = output_cap(request.max_output_tokens, _CAPABILITIES)
         request = replace(request, max_output_tokens=limit)
         deadline = asyncio.timeout(self._call_timeout_s)
+        attempts = Attempts(asyncio.get_running_loop().time() + self._call_timeout_s)
         try:
             async with deadline:
-                return await self._ask(transport, request, on_delta)
+                return await self._ask(_Call(transport, request, attempts), on_delta)
         except TimeoutError as exc:
             if not deadline.expired():
                 raise
-            waited = go_duration(self._call_timeout_s)
-            text = f"the model did not answer within llm.budget.call_timeout ({waited})"
-            raise ProviderError(text, failure="timeout") from exc
+            raise self._out_of_time(request, attempts) from exc
         except ApiError as exc:
             raise to_error(exc.failure, request, secret=self._api_key) from exc
+
+    def _out_of_time(self, request: Request, attempts: Attempts) -> ProviderError:
+        """Return the error of a call that took too long; a failed attempt is the reason if any."""
+        setting = f"llm.budget.call_timeout ({go_duration(self._call_timeout_s)})"
+        if attempts.last is None:
+            text = f"the model did not answer within {setting}"
+            return ProviderError(text, failure="timeout")
+        error = to_error(attempts.last, request, secret=self._api_key)
+        return ProviderError(f"{error}; not answered again within {setting}", failure=error.failure)
 
     async def close(self) -> None:
         """Close every connection; waits for a load that is still going on."""
@@ -101,27 +122,32 @@ class AnthropicProvider:
         # Shielded: one run that stops waiting must not cancel the load for all others.
         return await asyncio.shield(asyncio.wrap_future(self._transport))
 
-    async def _ask(
-        self, transport: Transport, request: Request, on_delta: DeltaSink | None
-    ) -> Response:
-        params = build_params(request)
+    async def _ask(self, call: _Call, on_delta: DeltaSink | None) -> Response:
+        params = build_params(call.request)
         try:
             if on_delta is None:
-                return response_from_wire(await transport.post(dumps(params)))
-            body = dumps({**params, "stream": True})
-            return response_from_wire(await _streamed(transport, body, on_delta))
+                raw = await call.transport.post(dumps(params), call.attempts)
+            else:
+                raw = await _streamed(call, dumps({**params, "stream": True}), on_delta)
+            return await _read(raw)
         except ValueError as exc:
             raise ProviderError(f"the model's reply cannot be read: {exc}") from exc
 
 
-async def _streamed(transport: Transport, body: bytes, on_delta: DeltaSink) -> bytes:
+async def _streamed(call: _Call, body: bytes, on_delta: DeltaSink) -> bytes:
     assembly = Assembly()
-    async with aclosing(transport.stream(body)) as chunks:
+    async with aclosing(call.transport.stream(body, call.attempts)) as chunks:
         async for event in events(chunks):
             delta = assembly.take(event)
             if delta is not None:
                 await on_delta(delta)
     return assembly.message()
+
+
+async def _read(raw: bytes) -> Response:
+    if len(raw) <= AT_ONCE_BYTES:
+        return response_from_wire(raw)
+    return await asyncio.to_thread(response_from_wire, raw)
 
 
 def _checked_key(key: str) -> str:

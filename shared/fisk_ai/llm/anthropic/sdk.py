@@ -1,4 +1,4 @@
-"""The only module that touches the Anthropic SDK; importing it takes most of a second.
+"""Requests over the Anthropic SDK; importing it takes most of a second.
 
 The SDK is used for its transport: retries, back-off and connection reuse. Bodies go through as
 bytes in both directions, because its typed models would re-spell them. Whatever it raises leaves
@@ -7,6 +7,7 @@ here as an error of ours.
 
 from __future__ import annotations
 
+import logging
 from collections.abc import AsyncGenerator, Generator
 from contextlib import contextmanager
 from typing import Final
@@ -15,13 +16,23 @@ import anthropic
 import httpx2
 
 from fisk_ai.errors import ProviderError
+from fisk_ai.llm.anthropic.attempts import Attempts
 from fisk_ai.llm.anthropic.base_url import redact
-from fisk_ai.llm.anthropic.failures import ApiError, read_failure
+from fisk_ai.llm.anthropic.failures import ApiError, ApiFailure
+from fisk_ai.llm.anthropic.http import Exchange, ReplyTooLargeError, exchange, new_client
+from fisk_ai.llm.anthropic.stream import EVENT_LIMIT_BYTES
 from fisk_ai.text.sanitise import for_terminal
 
 _PATH: Final = "/v1/messages"
 _HEADERS: Final = {"Content-Type": "application/json"}
 _CAUSE_LIMIT: Final = 200
+_LIBRARIES: Final = ("anthropic", "httpx2", "httpcore2")
+
+REPLY_LIMIT_BYTES: Final = EVENT_LIMIT_BYTES
+"""A whole reply is no larger than the largest event of a streamed one."""
+
+STREAM_LIMIT_BYTES: Final = 2 * REPLY_LIMIT_BYTES
+"""A stream wraps every few characters of its reply in an event."""
 
 
 class Transport:
@@ -35,6 +46,8 @@ class Transport:
         Raises:
             ProviderError: what the environment says about proxies cannot be used.
         """
+        for name in _LIBRARIES:  # at debug level they log whole conversations
+            logging.getLogger(name).setLevel(logging.WARNING)
         self._address = redact(base_url)
         try:
             self._client = anthropic.AsyncAnthropic(
@@ -42,7 +55,7 @@ class Transport:
                 base_url=base_url,
                 timeout=timeout_s,
                 # Made here: the client that the SDK makes complains when its making fails.
-                http_client=anthropic.DefaultAsyncHttpxClient(timeout=timeout_s),
+                http_client=new_client(timeout_s),
                 # The spans of this project are the only ones: two would count every token twice.
                 open_telemetry=False,
             )
@@ -50,35 +63,41 @@ class Transport:
             text = "the model client cannot be made; check the proxy and certificate variables"
             raise ProviderError(text) from None  # proxy addresses may hold a password
 
-    async def post(self, body: bytes) -> bytes:
+    async def post(self, body: bytes, attempts: Attempts) -> bytes:
         """Send a request and return the whole reply.
 
         Raises:
             ApiError: the API answered that it will not do it.
             ProviderError: there was no whole answer.
         """
-        with _translated(self._address):
-            response = await self._send(body, stream=False)
+        call = Exchange(attempts, REPLY_LIMIT_BYTES)
+        with _translated(self._address, attempts):
+            response = await self._send(body, call, stream=False)
             return await response.aread()
 
-    async def stream(self, body: bytes) -> AsyncGenerator[bytes]:
+    async def stream(self, body: bytes, attempts: Attempts) -> AsyncGenerator[bytes]:
         """Send a request and yield the reply as it arrives; raises as ``post`` does."""
-        with _translated(self._address):
-            response = await self._send(body, stream=True)
+        call = Exchange(attempts, STREAM_LIMIT_BYTES)
+        with _translated(self._address, attempts):
+            response = await self._send(body, call, stream=True)
             try:
                 async for chunk in response.aiter_bytes():
                     yield chunk
             finally:
                 await response.aclose()
 
-    async def _send(self, body: bytes, *, stream: bool) -> httpx2.Response:
-        return await self._client.post(
-            _PATH,
-            cast_to=httpx2.Response,
-            content=body,
-            options={"headers": _HEADERS},
-            stream=stream,
-        )
+    async def _send(self, body: bytes, call: Exchange, *, stream: bool) -> httpx2.Response:
+        token = exchange.set(call)
+        try:
+            return await self._client.post(
+                _PATH,
+                cast_to=httpx2.Response,
+                content=body,
+                options={"headers": _HEADERS},
+                stream=stream,
+            )
+        finally:
+            exchange.reset(token)
 
     async def close(self) -> None:
         """Close every connection."""
@@ -86,25 +105,31 @@ class Transport:
 
 
 @contextmanager
-def _translated(address: str) -> Generator[None]:
+def _translated(address: str, attempts: Attempts) -> Generator[None]:
+    # All without their causes: those repeat the server's words, which may hold the key, and quote
+    # headers that cannot be sent.
     try:
         yield
     except anthropic.APIStatusError as exc:
-        # Without its cause: the SDK's text repeats the server's words, and those may hold the key.
-        raise ApiError(read_failure(exc.status_code, exc.response.content)) from None
-    except (anthropic.APITimeoutError, httpx2.TimeoutException) as exc:
+        raise ApiError(attempts.last or ApiFailure(exc.status_code)) from None
+    except (anthropic.APITimeoutError, httpx2.TimeoutException):
         text = f"the model API at {address} did not answer in time"
-        raise ProviderError(text, failure="timeout") from exc
+        raise ProviderError(text, failure="timeout") from None
     except anthropic.APIConnectionError as exc:
-        # Without its cause, too: a header that cannot be sent is quoted there.
         text = f"the model API at {address} cannot be reached: {_reason(exc.__cause__)}"
         raise ProviderError(text) from None
+    except ReplyTooLargeError as exc:
+        raise ProviderError(f"the model API at {address} was left: {exc}") from None
     except (anthropic.AnthropicError, httpx2.HTTPError) as exc:
-        cause = for_terminal(str(exc), _CAUSE_LIMIT)
-        raise ProviderError(f"the model API at {address} broke off its reply: {cause}") from exc
+        raise ProviderError(
+            f"the model API at {address} broke off its reply: {_reason(exc)}"
+        ) from None
 
 
 def _reason(cause: BaseException | None) -> str:
-    if isinstance(cause, httpx2.NetworkError | httpx2.RemoteProtocolError):
+    """Return what happened, without the bytes that a protocol error quotes behind a colon."""
+    if isinstance(cause, httpx2.RemoteProtocolError):
+        return for_terminal(str(cause).partition(":")[0], _CAUSE_LIMIT)
+    if isinstance(cause, httpx2.NetworkError) and str(cause):
         return for_terminal(str(cause), _CAUSE_LIMIT)
     return type(cause).__name__
