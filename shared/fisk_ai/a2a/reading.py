@@ -116,7 +116,7 @@ class Reading:
         now = self._loop.time()
         if self._lost_at < math.inf:
             raise IncompleteStreamError(
-                "the worker of this task is gone before it said how the run ended"
+                "nobody runs this task any more, and nothing said how it ended"
             )
         if self._refused_at < math.inf:
             return self._refusal()

@@ -9,6 +9,7 @@ import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
@@ -45,6 +46,9 @@ from fisk_ai.render.summary import RunSummary, usage_line
 from fisk_ai.sessions.ids import session_id_for_token
 from fisk_ai.text.sanitise import for_terminal
 
+if TYPE_CHECKING:
+    from fisk_ai.sessions.state import RunState
+
 SENDER = "fisk-ai"
 """The name under which the terminal asks."""
 
@@ -59,7 +63,8 @@ REASON_LIMIT = 200
 class Conversation:
     """Everything said between a terminal and the agent it hosts, from the first line to the last.
 
-    ``stored`` says whether a session of that id exists; ``debug`` sees every message.
+    ``stored`` returns what the session of that id says, ``None`` where there is none to read;
+    ``debug`` sees every message.
     """
 
     flags: RunFlags
@@ -67,7 +72,7 @@ class Conversation:
     hosted: Hosted
     prompter: TerminalPrompter
     interrupts: Interrupts
-    stored: Callable[[str], Awaitable[bool]]
+    stored: Callable[[str], Awaitable[RunState | None]]
     debug: Dump | None = None
     model: str = ""
     view: LineView = field(init=False)
@@ -133,7 +138,7 @@ class Conversation:
             history = await self._exchange(self._read())
             if history.code:
                 return history
-        end = await self._exchange(self._request())
+        end = await self._recovered(await self._exchange(self._request()))
         for answer in end.unsent:
             end = await self._deliver(answer, end)
         return end
@@ -202,9 +207,19 @@ class Conversation:
             return False
         return await self._is_stored()
 
-    async def _is_stored(self) -> bool:
+    async def _recovered(self, end: TurnEnd) -> TurnEnd:
+        """Return the end with what only the session says of it."""
+        from fisk_ai.cli.recovery import is_wanting, recovered  # noqa: PLC0415 - seldom needed
+
+        state = await self._stored() if is_wanting(end) else None
+        return end if state is None else recovered(end, state)
+
+    async def _stored(self) -> RunState | None:
         session_id = self._session_id()
-        return bool(session_id) and await self.stored(session_id)
+        return await self.stored(session_id) if session_id else None
+
+    async def _is_stored(self) -> bool:
+        return await self._stored() is not None
 
     async def _hint_when_left(self) -> None:
         if await self._is_stored():

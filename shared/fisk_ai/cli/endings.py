@@ -37,6 +37,9 @@ CRASHED = "crashed"
 INCOMPLETE = "incomplete"
 """Ours, for a reply set that broke off: nobody said how the run ended."""
 
+BROKEN_OFF = "broken_off"
+"""Ours, for a reply set that broke off while broker and worker were there."""
+
 KILLED = "killed"
 """Ours, for a crash that is no bug: a signal from outside ended the agent's process."""
 
@@ -60,6 +63,7 @@ _SENTENCES: Mapping[str, str] = {
     CRASHED: "the agent crashed, which is a bug: {detail}",
     KILLED: "the agent did not finish: {detail}",
     INCOMPLETE: "the agent stopped answering, so the work may be incomplete: {detail}",
+    BROKEN_OFF: "nothing more of the run arrived, and it may still be going on: {detail}",
     "not_started": "the agent took the turn and never started it; send it again",
     "rejected": "the agent refused the request: {detail}",
 }

@@ -12,6 +12,7 @@ from fisk_ai.config import Config
 from fisk_ai.errors import SetupError, StoreError
 from fisk_ai.render.line import LineOptions, LineView
 from fisk_ai.sessions.fold import answer_of
+from fisk_ai.sessions.state import RunState
 from fisk_ai.sessions.store import Store
 
 
@@ -31,15 +32,14 @@ async def find(flags: RunFlags, config: Config, environ: Mapping[str, str]) -> H
         raise
 
 
-async def is_stored(
+async def stored(
     session_id: str, *, flags: RunFlags, config: Config, environ: Mapping[str, str]
-) -> bool:
-    """Say whether a run came as far as having its session; one that cannot be read is none."""
+) -> RunState | None:
+    """Return what the session of a run says; ``None`` where there is none that can be read."""
     try:
-        await _store(flags, config, environ, read_only=True).load(session_id)
+        return await _store(flags, config, environ, read_only=True).load(session_id)
     except (StoreError, SetupError):
-        return False
-    return True
+        return None
 
 
 def _store(

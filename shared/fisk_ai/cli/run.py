@@ -15,6 +15,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fisk_ai.cli import provider_check, run_flags
 from fisk_ai.cli.handles import Handle
@@ -29,6 +30,9 @@ from fisk_ai.llm.credentials import api_key
 from fisk_ai.render.keyboard import Keyboard
 from fisk_ai.render.questions import TerminalPrompter
 from fisk_ai.sessions.places import root_directory
+
+if TYPE_CHECKING:
+    from fisk_ai.sessions.state import RunState
 
 
 def execute(argv: Sequence[str]) -> int:
@@ -67,7 +71,7 @@ async def _run(
                     hosted=hosted,
                     prompter=prompter,
                     interrupts=interrupts,
-                    stored=partial(_is_stored, flags=flags, config=config, environ=environ),
+                    stored=partial(_stored, flags=flags, config=config, environ=environ),
                     debug=debug,
                 )
                 end = await conversation.run()
@@ -84,12 +88,12 @@ async def _handle(flags: RunFlags, config: Config, environ: Mapping[str, str]) -
     return await find(flags, config, environ)
 
 
-async def _is_stored(
+async def _stored(
     session_id: str, *, flags: RunFlags, config: Config, environ: Mapping[str, str]
-) -> bool:
-    from fisk_ai.cli.resumption import is_stored  # noqa: PLC0415 - only a run that failed asks
+) -> RunState | None:
+    from fisk_ai.cli.resumption import stored  # noqa: PLC0415 - only a run that failed asks
 
-    return await is_stored(session_id, flags=flags, config=config, environ=environ)
+    return await stored(session_id, flags=flags, config=config, environ=environ)
 
 
 def _import_client() -> None:

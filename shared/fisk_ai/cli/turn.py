@@ -31,7 +31,7 @@ from fisk_ai.a2a.messages import (
     UsageCounts,
 )
 from fisk_ai.bus.heartbeat import SILENCE_S
-from fisk_ai.cli.endings import CRASHED, INCOMPLETE, KILLED
+from fisk_ai.cli.endings import BROKEN_OFF, CRASHED, INCOMPLETE, KILLED
 from fisk_ai.cli.hosting import Death
 from fisk_ai.errors import FiskError, PeerError, PromptAbortedError
 from fisk_ai.render.events import show
@@ -218,7 +218,7 @@ async def _ended(reading: asyncio.Future[TaskEnd], turn: Turn, died: Death | Non
         turn.token = exc.token or turn.token
         if died:
             return _cut_short(died)
-        return TurnEnd(code=INCOMPLETE, detail=str(exc), unsent=exc.unsent)
+        return TurnEnd(code=INCOMPLETE, kind=BROKEN_OFF, detail=str(exc), unsent=exc.unsent)
     except PeerError:
         if died:
             return _cut_short(died)

@@ -15,6 +15,8 @@ import pytest
 from msgspec import UNSET
 
 from fisk_ai.a2a import codec, subjects
+from fisk_ai.a2a.blocks import TRIM_NOTE
+from fisk_ai.a2a.client import AgentClient, ClientLimits
 from fisk_ai.a2a.messages import (
     AnyRequest,
     ElicitRequestSelect,
@@ -38,7 +40,10 @@ from fisk_ai.cli.worker_child import WorkerChild
 from fisk_ai.errors import SetupError, TaskError
 from fisk_ai.render.keyboard import Keyboard
 from fisk_ai.render.questions import TerminalPrompter
+from fisk_ai.sessions.fold import fold
+from fisk_ai.sessions.state import RunState
 from fisk_ai.testing.broker import connected, running_broker
+from fisk_ai.testing.session_records import assistant, journal, terminal
 
 pytestmark = pytest.mark.integration
 
@@ -86,12 +91,12 @@ async def _serve(connection: Connection, stage: list[AnyRequest], play: Play) ->
     await service.add_endpoint("discovery", subjects.discovery("cow"), no_card, bound=4)
 
 
-async def _is_stored(_: str) -> bool:
-    return True
+async def _is_stored(_: str) -> RunState | None:
+    return fold(journal())
 
 
-async def _is_not_stored(_: str) -> bool:
-    return False
+async def _is_not_stored(_: str) -> RunState | None:
+    return None
 
 
 @asynccontextmanager
@@ -100,7 +105,7 @@ async def _stage(
     play: Play | None,
     *,
     handle: Handle | None = None,
-    stored: Callable[[str], Awaitable[bool]] = _is_stored,
+    stored: Callable[[str], Awaitable[RunState | None]] = _is_stored,
 ) -> AsyncGenerator[Stage]:
     leader, follower = pty.openpty()
     requests: list[AnyRequest] = []
@@ -239,7 +244,7 @@ async def test_a_refusal_or_a_failed_set_up_says_nothing_but_its_error(
     *,
     code: str,
     usage: UsageCounts | None,
-    stored: Callable[[str], Awaitable[bool]],
+    stored: Callable[[str], Awaitable[RunState | None]],
     said: bool,
 ) -> None:
     async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
@@ -258,3 +263,39 @@ async def test_a_refusal_or_a_failed_set_up_says_nothing_but_its_error(
     assert ("resume with: " in printed) == (said and code == "failed")
     assert "no luck" not in printed
     assert said or not printed
+
+
+async def _is_complete(_: str) -> RunState | None:
+    return fold(journal(assistant(say="It says Moo, and more."), terminal()))
+
+
+async def test_a_run_whose_end_never_arrived_is_told_as_its_session_says(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def play(_: AnyRequest, reply: ReplySet, __: Connection) -> None:
+        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
+
+    async with _stage(tmp_path, play, stored=_is_complete) as stage:
+        limits = ClientLimits(idle_s=0.05, live_idle_s=0.05)
+        stage.conversation.client = AgentClient(
+            stage.conversation.hosted.connection, "cow", "fisk-ai", limits=limits
+        )
+        end = await stage.conversation.run()
+    assert exit_code(end) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "It says Moo, and more.\n"
+    assert "resume with: " not in printed.err
+
+
+async def test_an_answer_that_was_cut_to_fit_a_message_is_printed_whole(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
+        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
+        header = reply_header(request, "cow")
+        text = f"It says Moo{TRIM_NOTE}"
+        await reply.finish(Result(**header, stop_reason="end_turn", text=text))
+
+    async with _stage(tmp_path, play, stored=_is_complete) as stage:
+        await stage.conversation.run()
+    assert capsys.readouterr().out == "It says Moo, and more.\n"
