@@ -187,3 +187,15 @@ def test_a_token_that_looks_like_a_flag_is_data(agent: Agent) -> None:
     done = agent.rehearse("--resume=-x")
     assert done.status == 1
     assert "no conversation by that name" in done.err
+
+
+def test_a_session_that_is_removed_ends_the_run_and_is_not_offered_again(agent: Agent) -> None:
+    running = _waiting(agent, "{say: done}")
+    for path in agent.sessions.iterdir():
+        path.unlink()
+    agent.gate_file.touch()
+    lost = running.end()
+    assert (lost.status, lost.out) == (1, "")
+    assert "was removed or replaced while it ran" in lost.err.splitlines()[-1]
+    assert "resume with: " not in lost.err
+    assert list(agent.sessions.glob("*.json")) == []

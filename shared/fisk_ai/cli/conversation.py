@@ -110,10 +110,11 @@ class Conversation:
         try:
             end = await self._converse()
         except asyncio.CancelledError:
-            await self._hint_when_left()
+            await self._hint(LEFT)
             raise
         if await self._ran(end):
             self._close(end, time.monotonic() - began)
+            await self._hint(end.code)
         self._explain_crash(end)
         return end
 
@@ -221,10 +222,6 @@ class Conversation:
     async def _is_stored(self) -> bool:
         return await self._stored() is not None
 
-    async def _hint_when_left(self) -> None:
-        if await self._is_stored():
-            self._hint(LEFT)
-
     def _close(self, end: TurnEnd, latency_s: float) -> None:
         """Print the answer, then what is to be said about the turn; a failure's words come last."""
         self.view.answer(end.text)
@@ -245,7 +242,6 @@ class Conversation:
             exported=end.exported,
         )
         self.view.note(summary.line())
-        self._hint(end.code)
 
     def _explain_crash(self, end: TurnEnd) -> None:
         if end.code != CRASHED:
@@ -255,9 +251,10 @@ class Conversation:
         if not self.flags.verbose:
             self.view.note("pass --verbose to see the agent's whole log")
 
-    def _hint(self, code: str) -> None:
+    async def _hint(self, code: str) -> None:
+        """Say how to go on, unless there is nothing to go on with: a session can get lost."""
         session_id = self._session_id()
-        if session_id and may_resume(code):
+        if session_id and may_resume(code) and await self._is_stored():
             self.view.note(f"resume with: {resume_command(session_id, self.flags)}")
 
     def _session_id(self) -> str:
