@@ -153,6 +153,11 @@ def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
         load(tmp_path / "absent.yaml")
 
 
+def test_a_name_no_file_can_have_is_refused_in_plain_words(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="no file name holds a null character"):
+        load(tmp_path / "a\0b")
+
+
 def test_a_folder_is_no_script(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="cannot be read"):
         load(tmp_path)

@@ -59,11 +59,18 @@ async def test_a_program_runs_in_the_directory_given(program: Program, tmp_path:
     assert output.decode().strip() == str(tmp_path / "work")
 
 
-@pytest.mark.parametrize("word", ["a\0b", "\ud800", "x" * 3_000_000])
+@pytest.mark.parametrize(
+    ("word", "why"),
+    [
+        ("a\0b", "one of its words holds a null character"),
+        ("\ud800", "one of its words cannot be encoded"),
+        ("x" * 3_000_000, "argument list too long"),
+    ],
+)
 async def test_a_word_that_cannot_be_passed_is_a_failure_to_start(
-    program: Program, word: str
+    program: Program, word: str, why: str
 ) -> None:
-    with pytest.raises(ToolError, match="cannot start"):
+    with pytest.raises(ToolError, match=f"cannot start .*: {why}"):
         await collect(program("true"), word)
 
 

@@ -58,6 +58,8 @@ def _text(path: Path) -> str:
             raw = stream.read(SCRIPT_LIMIT_BYTES + 1)
     except OSError as exc:
         raise refused(path, f"cannot be read: {exc.strerror or exc}") from exc
+    except ValueError as exc:
+        raise refused(path, "cannot be read: no file name holds a null character") from exc
     if len(raw) > SCRIPT_LIMIT_BYTES:
         raise refused(path, f"is over {SCRIPT_LIMIT_BYTES} bytes")
     try:

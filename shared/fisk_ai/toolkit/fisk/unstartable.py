@@ -17,8 +17,9 @@ INTERPRETER_LIMIT = 200
 
 def reason(program: str, directory: Path | None, error: OSError | ValueError) -> str:
     """Return why ``program`` did not start in ``directory``; the program is not named again."""
-    if not isinstance(error, OSError):
-        return str(error)  # a NUL, or a word that cannot be encoded
+    if isinstance(error, ValueError):
+        unfit = isinstance(error, UnicodeError)
+        return f"one of its words {'cannot be encoded' if unfit else 'holds a null character'}"
     if directory is not None and not directory.is_dir():
         return f"the directory {directory} to run it in is not there"
     path = Path(program)
