@@ -16,13 +16,15 @@ class ClientLimits:
 
     ``idle_s`` bounds silence until the agent was seen to send keepalives, ``live_idle_s`` from
     then on; in a set without events ``idle_s`` bounds the whole task. ``probe_s`` is the silence
-    after which the worker is asked whether it is there. ``refusal_s`` waits for the terminal
-    behind a refusal, ``lost_s`` for one under way from a worker that is gone, and ``control_s``
-    for the reply to a cancel, an answer or a probe.
+    after which the worker is asked whether it is there; it is asked as well ``return_s`` after a
+    lost broker came back, for the terminal may be among what was lost. ``refusal_s`` waits for the
+    terminal behind a refusal, ``lost_s`` for one under way from a worker that is gone, and
+    ``control_s`` for the reply to a cancel, an answer or a probe.
     """
 
     first_message_s: float = 10.0
     probe_s: float = 30.0
+    return_s: float = 5.0
     idle_s: float = 600.0
     live_idle_s: float = 60.0
     refusal_s: float = 2.0

@@ -66,6 +66,8 @@ class Reading:
         self._started = self._heard_at = self._probed_at = self._loop.time()
         self._heard = self._live = False
         self._lost_at = self._refused_at = math.inf
+        self._returns = exchange.connection.returns
+        self._returned_at = -math.inf
         self._reason = self._token = ""
         self._sequence = self._gaps = 0
 
@@ -107,13 +109,20 @@ class Reading:
     def _probe_at(self) -> float:
         if isinstance(self._request, RequestRead):
             return math.inf  # a read runs nothing, so there is nobody to ask after
-        return max(self._heard_at, self._probed_at) + self._limits.probe_s
+        known_at = max(self._heard_at, self._probed_at)
+        if self._returned_at > known_at:
+            return self._returned_at + self._limits.return_s
+        return known_at + self._limits.probe_s
 
     def _has_events(self) -> bool:
         return not isinstance(self._request, TaskRequest) or self._request.wants_stream()
 
     async def _silence(self) -> Terminal | None:
         now = self._loop.time()
+        if self._exchange.connection.returns != self._returns:
+            self._returns = self._exchange.connection.returns
+            self._returned_at = now
+            return None
         if self._lost_at < math.inf:
             raise IncompleteStreamError(
                 "nobody runs this task any more, and nothing said how it ended"

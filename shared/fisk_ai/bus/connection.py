@@ -74,6 +74,11 @@ class Connection:
         """Whether the broker is there at this moment."""
         return self._client.is_connected
 
+    @property
+    def returns(self) -> int:
+        """How often a lost broker came back; what was sent meanwhile to this side is lost."""
+        return self._health.returns
+
     async def publish(
         self, subject: str, body: bytes, *, headers: Mapping[str, str] | None = None
     ) -> None:
@@ -198,6 +203,11 @@ class Connection:
         for inbox in tuple(self._inboxes):
             inbox.end()
 
+    def wake_inboxes(self) -> None:
+        """Have every reader of an inbox look around: the broker was away."""
+        for inbox in tuple(self._inboxes):
+            inbox.wake()
+
     def _unique(self) -> str:
         return self._client.new_inbox().rpartition(".")[2]
 
@@ -241,7 +251,13 @@ async def connect(options: ConnectOptions) -> Connection:
         connection.end_inboxes()
         await health.on_closed()
 
-    attempt = asyncio.create_task(_open(client, servers, options, health, closed))
+    async def reconnected() -> None:
+        await health.on_reconnected()
+        connection.wake_inboxes()
+
+    attempt = asyncio.create_task(
+        _open(client, servers, options, health, closed=closed, reconnected=reconnected)
+    )
     refused = asyncio.create_task(health.refused())
     try:
         await asyncio.wait(
@@ -274,14 +290,16 @@ async def _open(
     servers: list[str],
     options: ConnectOptions,
     health: Health,
+    *,
     closed: Callable[[], Awaitable[None]],
+    reconnected: Callable[[], Awaitable[None]],
 ) -> None:
     await client.connect(
         servers,
         name=f"fisk-ai {options.name}",
         error_cb=health.on_error,
         disconnected_cb=health.on_disconnected,
-        reconnected_cb=health.on_reconnected,
+        reconnected_cb=reconnected,
         closed_cb=closed,
         user=options.user or None,
         password=options.password or None,

@@ -33,6 +33,7 @@ class Health:
         self._refusal: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._pace = Pace()
         self.shed = 0
+        self.returns = 0
         self.last_error = ""
         self.closing = False
 
@@ -64,6 +65,7 @@ class Health:
 
     async def on_reconnected(self) -> None:
         """Note that the broker is back."""
+        self.returns += 1
         _log.warning("the connection to the broker is back")
 
     async def on_closed(self) -> None:

@@ -26,13 +26,17 @@ def received(message: Msg) -> Received:
     return Received(message.data, headers, message.subject, nobody)
 
 
+class _Wake:
+    """Among the messages: look around, nothing came."""
+
+
 class Inbox:
     """Messages of one private subject, oldest first; read by one task."""
 
     def __init__(self, subject: str, shed: Callable[[str], None]) -> None:
         self.subject = subject
         self._shed = shed
-        self._queue: asyncio.Queue[Received | None] = asyncio.Queue()
+        self._queue: asyncio.Queue[Received | _Wake | None] = asyncio.Queue()
         self._pending_bytes = 0
         self._subscription: Subscription | None = None
         self._forget: Callable[[Inbox], None] = lambda _: None
@@ -55,8 +59,14 @@ class Inbox:
         """Wake the reader for the last time: the connection is gone."""
         self._queue.put_nowait(None)
 
+    def wake(self) -> None:
+        """Have the reader look around although no message came."""
+        self._queue.put_nowait(_Wake())
+
     async def next(self, timeout_s: float) -> Received | None:
         """Return the next message, or ``None`` when none came in ``timeout_s`` seconds.
+
+        ``None`` also, and before its time, when a lost broker is back.
 
         Raises:
             BusError: the connection was closed; nothing will come any more.
@@ -69,6 +79,8 @@ class Inbox:
         if message is None:
             self.end()
             raise BusError("the connection to the broker was closed")
+        if isinstance(message, _Wake):
+            return None
         self._pending_bytes -= len(message.body)
         return message
 

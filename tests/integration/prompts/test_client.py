@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from msgspec import structs
@@ -12,8 +13,9 @@ from msgspec import structs
 from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a import messages as m
 from fisk_ai.a2a.client import AgentClient, ClientLimits, Given, IncompleteTaskError, TaskEnd
-from fisk_ai.bus.connection import Connection, Inbound
+from fisk_ai.bus.connection import Connection, ConnectOptions, Inbound, connect
 from fisk_ai.errors import AgentUnavailableError, FiskError, ProtocolError, ServiceRefusedError
+from fisk_ai.testing.broker import running_server
 from fisk_ai.testing.caller import RecordingCaller
 
 pytestmark = pytest.mark.integration
@@ -170,7 +172,7 @@ async def test_a_worker_that_is_gone_ends_the_reading_as_incomplete(agent: Agent
         await worker.ack()
         await worker.event()
 
-    with pytest.raises(IncompleteTaskError, match="gone") as caught:
+    with pytest.raises(IncompleteTaskError, match="nobody runs this task") as caught:
         await agent.run(die)
     assert caught.value.token == "T1"
 
@@ -392,3 +394,30 @@ async def test_the_wire_dump_lists_both_directions_under_the_subject_asked(agent
 
 async def test_a_cancel_of_what_does_not_run_says_so(caller: Connection) -> None:
     assert not await AgentClient(caller, "billing", "terminal").cancel("R1")
+
+
+async def test_a_terminal_lost_with_the_broker_is_asked_after_when_the_broker_is_back(
+    tmp_path: Path,
+) -> None:
+    heard = RecordingCaller()
+
+    async def take(inbound: Inbound) -> None:
+        request = codec.decode(inbound.body)
+        assert isinstance(request, m.RequestPrompt)
+        await Worker(worker, inbound, request).ack()
+
+    async with running_server(tmp_path / "first", 'listen: "127.0.0.1:-1"') as url:
+        worker = await connect(ConnectOptions(url, "worker"))
+        caller = await connect(ConnectOptions(url, "caller"))
+        await worker.watch(subjects.task("billing"), take)
+        limits = replace(SHORT, probe_s=600.0, idle_s=600.0, return_s=0.1)
+        client = AgentClient(caller, "billing", "caller", limits=limits)
+        running = asyncio.create_task(client.run(prompt(), heard))
+        await heard.acked.wait()
+    await worker.drop()
+    port = url.rpartition(":")[2]
+    async with running_server(tmp_path / "second", f'listen: "127.0.0.1:{port}"'):
+        with pytest.raises(IncompleteTaskError, match="nobody runs this task any more"):
+            async with asyncio.timeout(10):
+                await running
+        await caller.drop()
