@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import os
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
@@ -168,6 +170,27 @@ async def test_where_the_kernel_gives_no_descriptor_for_a_process_a_thread_waits
     monkeypatch.delattr(os, "pidfd_open", raising=False)
     ended, output = await collect(program("echo said; exit 2"))
     assert (ended.code, output) == (2, b"said\n")
+
+
+_IN_ASCII = """
+import asyncio, sys
+from fisk_ai.toolkit.fisk.process import run
+
+kept = bytearray()
+words = ["/bin/echo", "\\u00fc\\U0001f600", "\\udcff"]
+asyncio.run(run(words, environ={}, directory=None, sink=kept.extend))
+sys.stdout.buffer.write(kept)
+"""
+
+
+def test_words_are_passed_as_utf_8_whatever_the_locale() -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _IN_ASCII],
+        env=os.environ | {"LC_ALL": "POSIX", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+        capture_output=True,
+        check=True,
+    )
+    assert done.stdout == "\u00fc\U0001f600 ".encode() + b"\xff\n"
 
 
 def descriptors() -> list[Path]:

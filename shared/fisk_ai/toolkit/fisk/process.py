@@ -75,7 +75,7 @@ def _start(
     read_end, write_end = os.pipe()
     try:
         process = subprocess.Popen(
-            list(words),
+            [_bytes(word) for word in words],
             stdin=subprocess.DEVNULL,
             stdout=write_end,
             stderr=write_end,
@@ -90,6 +90,11 @@ def _start(
     finally:
         os.close(write_end)
     return _Child(process, read_end, sink)
+
+
+def _bytes(word: str) -> bytes:
+    """Return a word as UTF-8 whatever the locale says; names of files keep bytes that are none."""
+    return word.encode("utf-8", "surrogateescape")
 
 
 class _Child:
