@@ -42,7 +42,7 @@ _ADVICE: Final = (
         "a * begins a reference, and nothing has that name: put text in quotes",
     ),
     ("unknown escape", _BACKSLASH),
-    ("expected hexdecimal number", _BACKSLASH),
+    ("expected hex", _BACKSLASH),
     ("another document", "a line --- begins a second document: keep one"),
     ("expected '-' indicator", "the line does not fit the list above: line it up with its entries"),
     ("nesting depth", "the file is nested too deep"),
