@@ -125,7 +125,7 @@ class Reading:
             return None
         if self._lost_at < math.inf:
             raise IncompleteStreamError(
-                "nobody runs this task any more, and nothing said how it ended"
+                "nobody answers for this task any more, and nothing said how it ended"
             )
         if self._refused_at < math.inf:
             return self._refusal()

@@ -172,7 +172,7 @@ async def test_a_worker_that_is_gone_ends_the_reading_as_incomplete(agent: Agent
         await worker.ack()
         await worker.event()
 
-    with pytest.raises(IncompleteTaskError, match="nobody runs this task") as caught:
+    with pytest.raises(IncompleteTaskError, match="nobody answers for this task") as caught:
         await agent.run(die)
     assert caught.value.token == "T1"
 
@@ -417,7 +417,7 @@ async def test_a_terminal_lost_with_the_broker_is_asked_after_when_the_broker_is
     await worker.drop()
     port = url.rpartition(":")[2]
     async with running_server(tmp_path / "second", f'listen: "127.0.0.1:{port}"'):
-        with pytest.raises(IncompleteTaskError, match="nobody runs this task any more"):
+        with pytest.raises(IncompleteTaskError, match="nobody answers for this task any more"):
             async with asyncio.timeout(10):
                 await running
         await caller.drop()
