@@ -62,6 +62,12 @@ class Home:
         )
         return time.perf_counter() - started
 
+    def says(self, *words: str) -> str:
+        """Return what a program prints: what is measured has to be what works."""
+        return subprocess.check_output(
+            words, cwd=self.directory, env=self.environ(), stdin=subprocess.DEVNULL, text=True
+        )
+
     def time_to_first_request(self) -> float:
         """Return the seconds until the worker of a run dies where it would ask its model."""
         started = time.perf_counter()
@@ -98,6 +104,7 @@ def home(disk: Path) -> Home:
 
 
 def test_help(home: Home, row: Row) -> None:
+    assert "usage: fisk-ai" in home.says(command_path(), "--help")
     shown, bare = _medians(
         ROUNDS, lambda: home.time(command_path(), "--help"), lambda: home.time(*PASS)
     )
@@ -106,6 +113,7 @@ def test_help(home: Home, row: Row) -> None:
 
 
 def test_info_without_the_introspection_of_the_application(home: Home, row: Row) -> None:
+    assert "e_remove" in home.says(command_path(), "info")
     shown, described, bare = _medians(
         ROUNDS,
         lambda: home.time(command_path(), "info"),

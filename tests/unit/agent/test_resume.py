@@ -266,6 +266,7 @@ async def test_a_cut_off_call_of_an_unknown_tool_is_answered_too(bench: AgentBen
 async def test_the_journal_is_let_go_at_the_end(parked: AgentBench) -> None:
     await parked.resume(say("done"))
     holder = await parked.store.open("bench")
+    assert holder.last_seq() == len(await parked.payloads())
     await holder.close()
 
 

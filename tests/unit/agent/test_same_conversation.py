@@ -48,7 +48,11 @@ def assert_sendable(messages: tuple[Message, ...]) -> None:
         assert results == calls
 
 
-async def play(directory: Path, turns: list[list[tuple[list[str], str] | None]]) -> None:
+async def play(
+    directory: Path, turns: list[list[tuple[list[str], str] | None]]
+) -> tuple[list[tuple[Message, ...]], tuple[Message, ...]]:
+    """Return what each request showed the model, and what the journal folds into."""
+
     async def fail(raw: bytes) -> str:
         raise RuntimeError("broken")
 
@@ -62,10 +66,7 @@ async def play(directory: Path, turns: list[list[tuple[list[str], str] | None]])
         else:
             await bench.follow_up(f"turn {number}", *answers(drawn, number))
         shown += [request.messages for request in bench.model.requests]
-    for messages in shown:
-        assert_sendable(messages)
-    folded = (await bench.store.load("bench")).messages
-    assert folded[: len(shown[-1]) - 1] == shown[-1][:-1]
+    return shown, (await bench.store.load("bench")).messages
 
 
 @settings(max_examples=40)
@@ -74,4 +75,7 @@ def test_every_request_can_be_sent_and_folds_to_itself(
     turns: list[list[tuple[list[str], str] | None]],
 ) -> None:
     with tempfile.TemporaryDirectory() as directory:
-        asyncio.run(play(Path(directory), turns))
+        shown, folded = asyncio.run(play(Path(directory), turns))
+    for messages in shown:
+        assert_sendable(messages)
+    assert folded[: len(shown[-1]) - 1] == shown[-1][:-1]

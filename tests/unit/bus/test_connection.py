@@ -202,10 +202,16 @@ async def test_a_credentials_file_that_cannot_be_used_is_refused_by_its_name(
 
 async def test_credentials_in_the_address_are_used(broker: Broker) -> None:
     connection = await connect(ConnectOptions(broker.url_with_credentials, "test"))
+    inbox = await connection.open_inbox()
 
-    await connection.flush(5)
+    await connection.publish(inbox.subject, b"let in")
 
+    message = await inbox.next(5)
+    assert message is not None
+    assert message.body == b"let in"
     await connection.drain()
+    with pytest.raises(SetupError):
+        await connect(ConnectOptions(broker.url, "test", connect_timeout_s=5))
 
 
 async def test_draining_twice_is_harmless(broker: Broker) -> None:

@@ -181,3 +181,6 @@ async def test_draining_while_the_broker_is_away_ends(broker: Broker) -> None:
     await broker.stop()
 
     await asyncio.wait_for(connection.drain(), 15)
+
+    with pytest.raises(BusError):  # closed, and not merely away: then it would be kept
+        await connection.publish("work", b"")

@@ -17,7 +17,7 @@ from fisk_ai.bus import guard
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection, Inbound
 from fisk_ai.bus.options import checked_prefixes
-from fisk_ai.errors import ConfigError
+from fisk_ai.errors import ConfigError, NoRespondersError
 from fisk_ai.testing.broker import connected
 
 Listen = Callable[[Connection, str, Callable[[Inbound], Awaitable[None]]], Awaitable[object]]
@@ -209,17 +209,24 @@ async def test_a_hanging_handler_does_not_keep_a_watch_open(
     worker: Connection, caller: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(guard, "CLOSE_TIMEOUT_S", 0.05)
-    taken = asyncio.Event()
+    taken, left = asyncio.Event(), asyncio.Event()
 
     async def hang(_: Inbound) -> None:
         taken.set()
-        await asyncio.Event().wait()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            left.set()
 
     watch = await worker.watch("hang", hang)
     await caller.publish("hang", b"")
     await taken.wait()
 
     await asyncio.wait_for(watch.close(), 5)
+
+    assert left.is_set()
+    with pytest.raises(NoRespondersError):
+        await caller.request("hang", b"", timeout_s=5)
 
 
 async def test_dropped_requests_cost_one_line_a_second(

@@ -13,7 +13,8 @@ import pytest
 from fisk_ai.bus import signals
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection, ConnectOptions, connect
-from fisk_ai.bus.heartbeat import wait_silent
+from fisk_ai.bus.heartbeat import SILENT_BEATS, wait_silent
+from fisk_ai.errors import BusError
 
 BEAT_S = 0.05
 
@@ -24,6 +25,13 @@ def _stop(broker: Broker) -> None:
     tasks = Path(f"/proc/{broker.pid}/task")
     while any(") T " not in stat.read_text() for stat in tasks.glob("*/stat")):
         continue
+
+
+async def _silent_after_s(connection: Connection) -> float:
+    began_s = asyncio.get_running_loop().time()
+    async with asyncio.timeout(10):
+        await wait_silent(connection, beat_s=BEAT_S)
+    return asyncio.get_running_loop().time() - began_s
 
 
 async def test_a_broker_that_answers_is_not_silent(caller: Connection) -> None:
@@ -37,17 +45,19 @@ async def test_a_broker_that_is_stopped_is_silent_after_some_beats(
 ) -> None:
     _stop(broker)
     try:
-        async with asyncio.timeout(5):
-            await wait_silent(caller, beat_s=BEAT_S)
+        took_s = await _silent_after_s(caller)
     finally:
         os.kill(broker.pid, signal.SIGCONT)
     await caller.flush(5)  # the beats that went unanswered broke nothing
+    assert took_s > (SILENT_BEATS - 1) * BEAT_S
+    assert (caller.connected, caller.returns) == (True, 0)
 
 
 async def test_a_broker_that_is_gone_is_silent(broker: Broker, caller: Connection) -> None:
     await broker.stop()
-    async with asyncio.timeout(5):
-        await wait_silent(caller, beat_s=BEAT_S)
+    took_s = await _silent_after_s(caller)
+    assert took_s > (SILENT_BEATS - 1) * BEAT_S
+    assert not caller.connected
 
 
 async def test_a_connection_to_a_stopped_broker_is_dropped_at_once(broker: Broker) -> None:
@@ -60,6 +70,10 @@ async def test_a_connection_to_a_stopped_broker_is_dropped_at_once(broker: Broke
             await connection.drop()
     finally:
         os.kill(broker.pid, signal.SIGCONT)
+    with pytest.raises(BusError, match="closed"):
+        await inbox.next(5)
+    with pytest.raises(BusError):
+        await connection.publish("there", b"")
     await inbox.close()
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from pathlib import Path
 
@@ -49,5 +48,8 @@ def test_a_directory_in_its_place_is_refused(tmp_path: Path) -> None:
 
 def test_a_failing_write_fails_nothing(tmp_path: Path) -> None:
     dump, close = open_dump(tmp_path)
+    dump(">", "s", b"kept")
     close()
-    dump(">", "s", os.urandom(4))
+    dump(">", "s", b"lost")
+    (line,) = (tmp_path / FILE).read_bytes().splitlines()
+    assert line.endswith(b"> s kept")

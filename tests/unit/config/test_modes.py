@@ -141,4 +141,5 @@ def test_a_mode_names_the_first_thing_it_misses(
     ],
 )
 def test_a_mode_asks_for_no_more_than_it_uses(mode: Mode, text: str) -> None:
-    loads(text, mode, source=Path("agent.yaml"))
+    taken = loads(text, mode, source=Path("agent.yaml"))
+    assert taken == loads(text, Mode.LENIENT, source=Path("agent.yaml"))

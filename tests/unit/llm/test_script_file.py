@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from fisk_ai.errors import ConfigError
-from fisk_ai.llm.model import TextBlock, ThinkingBlock, ToolUseBlock, Usage
+from fisk_ai.llm.model import Message, Request, TextBlock, ThinkingBlock, ToolUseBlock, Usage
 from fisk_ai.llm.provider import ProviderConfig
 from fisk_ai.llm.scripted.document import SCRIPT_LIMIT_BYTES
 from fisk_ai.llm.scripted.provider import build
@@ -177,9 +177,16 @@ def test_a_file_over_the_limit_is_refused(tmp_path: Path) -> None:
         load(path)
 
 
-def test_a_relative_path_starts_at_the_configuration_s_folder(tmp_path: Path) -> None:
-    write(tmp_path, "turns: []")
-    build(ProviderConfig(directory=str(tmp_path), options={"script": "script.yaml"}))
+async def test_a_relative_path_starts_at_the_configuration_s_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    write(tmp_path / "elsewhere", "turns: [{say: the wrong one}]")
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    write(tmp_path, "turns: [{say: found}]")
+    model = build(ProviderConfig(directory=str(tmp_path), options={"script": "script.yaml"}))
+    request = Request("any", (), (Message("user", (TextBlock("Hi"),)),), (), 100)
+    assert (await model.call(request)).content == (TextBlock("found"),)
 
 
 @pytest.mark.parametrize(

@@ -287,6 +287,8 @@ async def test_a_failing_channel_does_not_hold_up_a_drain(
     await server.cancel_runs()
 
     await asyncio.wait_for(serve, 2)
+    assert channel.asked == 1
+    assert runs.started.empty()
 
 
 async def test_serving_ends_when_every_channel_is_done_although_a_service_is_open(
@@ -350,6 +352,8 @@ async def test_a_fault_after_the_release_ends_nothing_badly(
     runs.go_on.set()
 
     await asyncio.wait_for(serve, 5)
+    assert (await _soon(channel.outcomes)).reason == "completed"
+    assert channel.closed == 1
 
 
 async def test_everything_is_closed_in_order_although_one_fails(
@@ -370,20 +374,28 @@ async def test_everything_is_closed_in_order_although_one_fails(
 async def test_a_channel_without_close_is_left_when_the_drain_begins(
     runs: Runs, serving: Start
 ) -> None:
+    left = asyncio.Event()
+
     class Endless:
         name = "endless"
 
         async def next(self) -> Work:
-            await asyncio.Event().wait()
+            try:
+                await asyncio.Event().wait()
+            finally:
+                left.set()
             raise AssertionError
 
     server = Server([Endless()], [], runs)
     serve = serving(server)
     await _settle()
 
+    assert not left.is_set()
+
     await server.release()
 
     await asyncio.wait_for(serve, 5)
+    assert left.is_set()
 
 
 def test_nothing_to_serve_is_refused(runs: Runs) -> None:

@@ -57,9 +57,12 @@ async def test_a_killed_worker_takes_its_command_and_grandchildren_with_it(
     path = program("sleep 60 & echo $$ $!; wait")
     worker = start(sys.executable, "-c", WORKER, str(tmp_path / "pids"), str(path))
     pids = (await written(tmp_path / "pids")).split()
+    for pid in pids:
+        os.kill(int(pid), 0)  # raises when it is gone before its time
     worker.send_signal(signal.SIGKILL)
     for pid in pids:
         await gone(int(pid))
+    assert (len(pids), worker.wait(5)) == (2, -signal.SIGKILL)
 
 
 def test_the_end_of_the_watch_kills_only_what_is_still_watched(
