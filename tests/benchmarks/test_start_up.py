@@ -79,11 +79,14 @@ class Home:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.PIPE,
         ) as command:
-            worker = _worker_of(command)
-            if worker is not None:
-                _await_end(worker)
-            took_s = time.perf_counter() - started
-            said = command.communicate()[1].decode(errors="replace")
+            try:
+                worker = _worker_of(command)
+                if worker is not None:
+                    _await_end(worker)
+                took_s = time.perf_counter() - started
+                said = command.communicate(timeout=60)[1].decode(errors="replace")
+            finally:
+                command.kill()
         assert worker is not None, f"the run ended before its worker was seen: {said}"
         assert command.returncode == 1, said
         return took_s

@@ -37,17 +37,20 @@ class Endpoint:
 def endpoint(tmp_path: Path) -> Iterator[Endpoint]:
     port_file, log, answers = (tmp_path / name for name in ("port", "requests", "answers"))
     answers.write_text(json.dumps([_CALL, _ANSWER]), encoding="utf-8")
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [
             *(sys.executable, "-m", "fisk_ai.testing.messages_endpoint"),
             *("--port-file", str(port_file), "--log", str(log), "--answers", str(answers)),
         ],
         stdout=subprocess.DEVNULL,
-    )
-    until("the endpoint listens", lambda: port_file.exists() and bool(port_file.read_text()))
-    yield Endpoint(port_file.read_text(encoding="utf-8").strip(), log)
-    process.terminate()
-    process.wait(10)
+    ) as process:
+        try:
+            until(
+                "the endpoint listens", lambda: port_file.exists() and bool(port_file.read_text())
+            )
+            yield Endpoint(port_file.read_text(encoding="utf-8").strip(), log)
+        finally:
+            process.kill()
 
 
 def test_the_key_is_used_and_reaches_no_tool_and_no_screen(

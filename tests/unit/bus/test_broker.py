@@ -11,6 +11,8 @@ import signal
 import stat
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -28,7 +30,7 @@ from fisk_ai.bus import broker
 async def main():
     directory = Path(sys.argv[1])
     if sys.argv[2] == "while starting":
-        async def die(process, program, private):
+        async def die(process, *_):
             print(json.dumps({"pid": process.pid, "password": ""}), flush=True)
             os.kill(os.getpid(), signal.SIGKILL)
         broker._wait_listening = die
@@ -52,27 +54,42 @@ def _of(broker: Broker, name: str) -> Path:
     return Path(f"/proc/{broker.pid}/{name}")
 
 
+@contextmanager
+def _ended(process: subprocess.Popen[bytes]) -> Generator[subprocess.Popen[bytes]]:
+    """Leave nothing of a process after the block, whatever failed in it."""
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _is_gone(pid: int, *, within_s: float) -> bool:
+    try:
+        watched = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    try:
+        return bool(select.select([watched], [], [], within_s)[0])
+    finally:
+        os.close(watched)
+
+
 @pytest.mark.parametrize("moment", ["while starting", "while running"])
 def test_an_owner_that_is_killed_leaves_no_broker_and_no_credentials(
     tmp_path: Path, moment: str
 ) -> None:
-    owner = subprocess.Popen(
-        [sys.executable, "-c", OWNER, str(tmp_path), moment], stdout=subprocess.PIPE
-    )
-    assert owner.stdout is not None
-    with owner.stdout:
+    with _ended(
+        subprocess.Popen(
+            [sys.executable, "-c", OWNER, str(tmp_path), moment], stdout=subprocess.PIPE
+        )
+    ) as owner:
+        assert owner.stdout is not None
         said = json.loads(owner.stdout.readline())
-        try:
-            watched = os.pidfd_open(said["pid"])
-        except ProcessLookupError:
-            watched = None
+        assert _is_gone(said["pid"], within_s=10), "the broker outlived its owner"
         assert owner.wait(timeout=10) == -signal.SIGKILL
         # The end of a pipeline: a broker that kept our standard output would hold it open.
         assert owner.stdout.read() == b""
-    if watched is not None:
-        gone, _, _ = select.select([watched], [], [], 10)
-        os.close(watched)
-        assert gone, "the broker outlived its owner"
 
     for file in _files(tmp_path):
         assert b"authorization" not in file.read_bytes()

@@ -8,6 +8,8 @@ import select
 import signal
 import subprocess
 import sys
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
 
 import pytest
 
@@ -28,44 +30,48 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
 
 
-def _start(
-    parent: str, *, program: str = "exec sleep 60", number: str = "SIGTERM"
-) -> tuple[subprocess.Popen[bytes], int]:
-    process = subprocess.Popen(
-        [sys.executable, "-c", PARENT.format(parent=parent, program=program, number=number)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-    )
-    assert process.stdout is not None
-    return process, int(process.stdout.readline())
+@contextmanager
+def _family(
+    *, program: str = "exec sleep 60", number: str = "SIGTERM"
+) -> Generator[tuple[subprocess.Popen[bytes], int]]:
+    """Run a parent, and yield it with a descriptor of its child; both are gone after the block."""
+    code = PARENT.format(parent="os.getpid()", program=program, number=number)
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as parent:
+        try:
+            assert parent.stdout is not None
+            child = os.pidfd_open(int(parent.stdout.readline()))
+        except BaseException:
+            parent.kill()
+            raise
+        try:
+            yield parent, child
+        finally:
+            parent.kill()
+            with suppress(ProcessLookupError):
+                signal.pidfd_send_signal(child, signal.SIGKILL)
+            os.close(child)
 
 
-def _await_gone(descriptor: int) -> bool:
-    gone, _, _ = select.select([descriptor], [], [], 10)
-    os.close(descriptor)
-    return bool(gone)
+def _is_gone(descriptor: int) -> bool:
+    return bool(select.select([descriptor], [], [], 10)[0])
 
 
 def test_a_child_ends_when_its_parent_is_killed() -> None:
-    parent, child = _start("os.getpid()")
-    watched = os.pidfd_open(child)
-
-    with parent:
+    with _family() as (parent, child):
         parent.communicate(b"x", timeout=10)
 
-    assert parent.returncode == -signal.SIGKILL
-    assert _await_gone(watched)
+        assert parent.returncode == -signal.SIGKILL
+        assert _is_gone(child)
 
 
 def test_a_child_that_is_deaf_to_the_asking_signal_ends_when_it_is_to_be_killed() -> None:
     deaf = "trap '' TERM; exec sleep 60"
-    parent, child = _start("os.getpid()", program=deaf, number="SIGKILL")
-    watched = os.pidfd_open(child)
-
-    with parent:
+    with _family(program=deaf, number="SIGKILL") as (parent, child):
         parent.communicate(b"x", timeout=10)
 
-    assert _await_gone(watched)
+        assert _is_gone(child)
 
 
 def test_a_child_whose_parent_was_gone_before_it_could_ask_ends_at_once() -> None:
