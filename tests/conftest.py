@@ -6,10 +6,16 @@ import ipaddress
 import os
 import socket
 import sys
-from collections.abc import Iterator
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from fisk_ai.bus.broker import Broker
+    from fisk_ai.bus.connection import Connection
 
 # Cores that are shared are slow at times; a property has no deadline.
 settings.register_profile("patient", deadline=None)
@@ -66,3 +72,30 @@ def quiet_environment(monkeypatch: pytest.MonkeyPatch) -> None:
             "LLMFORMAT",
         ):
             monkeypatch.delenv(name)
+
+
+@pytest.fixture
+async def broker(tmp_path: Path) -> AsyncIterator[Broker]:
+    """Run a private broker."""
+    from fisk_ai.testing.broker import running_broker  # noqa: PLC0415 - loads the NATS client
+
+    async with running_broker(tmp_path / "broker") as running:
+        yield running
+
+
+@pytest.fixture
+async def caller(broker: Broker) -> AsyncIterator[Connection]:
+    """Connect whoever asks."""
+    from fisk_ai.testing.broker import connected  # noqa: PLC0415 - as above
+
+    async with connected(broker, name="caller") as connection:
+        yield connection
+
+
+@pytest.fixture
+async def worker(broker: Broker) -> AsyncIterator[Connection]:
+    """Connect whoever answers."""
+    from fisk_ai.testing.broker import connected  # noqa: PLC0415 - as above
+
+    async with connected(broker, name="worker") as connection:
+        yield connection

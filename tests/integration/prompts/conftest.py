@@ -11,13 +11,11 @@ import pytest
 
 from agent_worker.channels.prompts import PromptsChannel
 from fisk_ai.a2a.client import AgentClient, ClientLimits
-from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection
 from fisk_ai.config import Config
 from fisk_ai.serving.runner import Resources, build_runner
 from fisk_ai.serving.server import Server
 from fisk_ai.sessions.file import FileStore
-from fisk_ai.testing.broker import connected, running_broker
 from fisk_ai.testing.model import ScriptedProvider
 from fisk_ai.testing.tools import FakeTool
 from fisk_ai.toolkit.contract import Tool
@@ -107,24 +105,6 @@ class Bench:
             await serving.server.release()
             await serving.server.cancel_runs()
             await asyncio.wait({serving.task}, timeout=10)
-
-
-@pytest.fixture
-async def broker(tmp_path: Path) -> AsyncIterator[Broker]:
-    async with running_broker(tmp_path / "broker") as running:
-        yield running
-
-
-@pytest.fixture
-async def caller(broker: Broker) -> AsyncIterator[Connection]:
-    async with connected(broker, name="caller") as connection:
-        yield connection
-
-
-@pytest.fixture
-async def worker(broker: Broker) -> AsyncIterator[Connection]:
-    async with connected(broker, name="worker") as connection:
-        yield connection
 
 
 @pytest.fixture

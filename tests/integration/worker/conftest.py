@@ -14,9 +14,7 @@ from typing import cast
 import pytest
 
 from fisk_ai.bus.broker import Broker
-from fisk_ai.bus.connection import Connection
 from fisk_ai.testing.application import FakeApplication, FakeCommand
-from fisk_ai.testing.broker import connected, running_broker
 
 SCRIPT = """\
 turns:
@@ -93,28 +91,16 @@ class Workshop:
         )
         os.close(ready_write)
         os.close(owner_read)
+        worker = Worker(process, [], owner_write)
+        self.workers.append(worker)  # at once: what follows may fail
         lines = await asyncio.wait_for(asyncio.to_thread(_read_all, ready_read), 15)
-        said = [cast("dict[str, object]", json.loads(line)) for line in lines]
-        worker = Worker(process, said, owner_write)
-        self.workers.append(worker)
+        worker.said += [cast("dict[str, object]", json.loads(line)) for line in lines]
         return worker
 
 
 def _read_all(descriptor: int) -> list[bytes]:
     with os.fdopen(descriptor, "rb") as pipe:
         return pipe.read().splitlines()
-
-
-@pytest.fixture
-async def broker(tmp_path: Path) -> AsyncIterator[Broker]:
-    async with running_broker(tmp_path / "broker") as running:
-        yield running
-
-
-@pytest.fixture
-async def caller(broker: Broker) -> AsyncIterator[Connection]:
-    async with connected(broker, name="caller") as connection:
-        yield connection
 
 
 @pytest.fixture
