@@ -1,0 +1,165 @@
+"""Every end of a run that is no answer: cancelled, drained, stopped, out of budget, failed."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from fisk_ai.a2a import codec, subjects
+from fisk_ai.a2a import messages as m
+from fisk_ai.errors import (
+    AgentUnavailableError,
+    NoRespondersError,
+    ProviderError,
+)
+from fisk_ai.serving.contract import ChannelDoneError
+from fisk_ai.testing.agent import call, say
+from fisk_ai.testing.caller import RecordingCaller
+from fisk_ai.testing.prompts import Bench, Hold, error_of, header, model, prompt, text_of
+from fisk_ai.testing.tools import FakeTool
+
+pytestmark = pytest.mark.integration
+
+
+async def test_a_cancel_stops_at_the_next_boundary_and_a_resume_goes_on(bench: Bench) -> None:
+    hold = Hold()
+    tool = FakeTool(name="ls", effect=hold)
+    await bench.serve(model(call(("u1", "ls")), say("Fine.")), tools=[tool])
+    client, request, caller = bench.client(), prompt(), RecordingCaller()
+    run = asyncio.create_task(client.run(request, caller))
+    await hold.begun.wait()
+    assert await client.cancel(request.request, "enough")
+    assert await client.cancel(request.request)
+    hold.go.set()
+    end = error_of(await run)
+    assert (end.code, end.stop_reason) == ("suspended", "suspended")
+    assert end.usage == m.UsageCounts(input_tokens=1, output_tokens=1, llm_calls=1, tool_calls=1)
+    resumed = await client.run(
+        m.RequestResume(**header(), conversation_token=caller.token), RecordingCaller()
+    )
+    assert text_of(resumed) == "Fine."
+
+
+async def test_a_cancel_right_after_the_ack_is_taken(bench: Bench) -> None:
+    await bench.serve(model(say("Fine.")), prompts={"workers": 1})
+    client, request = bench.client(), prompt()
+
+    class Eager(RecordingCaller):
+        async def on_ack(self, ack: m.Ack) -> None:
+            await RecordingCaller.on_ack(self, ack)
+            self.taken = await client.cancel(request.request)
+
+    end = await client.run(request, Eager())
+    assert isinstance(end.terminal, m.Result | m.ErrorTerminal)
+    assert not await client.cancel(request.request)
+
+
+async def test_an_empty_cancel_is_refused_and_so_tells_that_the_task_is_alive(
+    bench: Bench,
+) -> None:
+    hold = Hold()
+    await bench.serve(
+        model(call(("u1", "ls")), say("Fine.")), tools=[FakeTool(name="ls", effect=hold)]
+    )
+    request = prompt()
+    run = asyncio.create_task(bench.client().run(request, RecordingCaller()))
+    await hold.begun.wait()
+    subject = subjects.cancel("billing", request.request)
+    reply = await bench.caller.request(subject, b"", timeout_s=5)
+    assert reply.refusal is not None
+    assert reply.refusal[0] == "400"
+    hold.go.set()
+    assert text_of(await run) == "Fine."
+    with pytest.raises(NoRespondersError):
+        await bench.caller.request(subject, b"", timeout_s=5)
+
+
+async def test_the_cancel_subject_takes_cancels_alone(bench: Bench) -> None:
+    hold = Hold()
+    await bench.serve(
+        model(call(("u1", "ls")), say("Fine.")), tools=[FakeTool(name="ls", effect=hold)]
+    )
+    request = prompt()
+    run = asyncio.create_task(bench.client().run(request, RecordingCaller()))
+    await hold.begun.wait()
+    subject = subjects.cancel("billing", request.request)
+    reply = await bench.caller.request(subject, codec.encode(request), timeout_s=5)
+    assert reply.refusal is not None
+    assert reply.refusal[1].startswith("the cancel path carries cancel messages")
+    hold.go.set()
+    assert text_of(await run) == "Fine."
+
+
+async def test_a_drain_parks_the_running_turn_and_refuses_the_next(bench: Bench) -> None:
+    hold = Hold()
+    tool = FakeTool(name="ls", effect=hold)
+    serving = await bench.serve(
+        model(call(("u1", "ls")), say("Fine.")), tools=[tool], prompts={"workers": 2}
+    )
+    run = asyncio.create_task(bench.client().run(prompt(), RecordingCaller()))
+    await hold.begun.wait()
+    await serving.server.release()
+    with pytest.raises(AgentUnavailableError):
+        await bench.client().run(prompt(), RecordingCaller())
+    hold.go.set()
+    assert error_of(await run).code == "suspended"
+    await serving.ended()
+
+
+async def test_a_task_that_nobody_took_is_refused_when_its_channel_closes(bench: Bench) -> None:
+    channel = await bench.channel(bench.config(prompts={"workers": 3}))
+    assert (channel.name, channel.concurrency()) == ("a2a/prompts", 3)
+    caller = RecordingCaller()
+    run = asyncio.create_task(bench.client().run(prompt(), caller))
+    await asyncio.wait_for(caller.acked.wait(), 5)
+    await channel.close()
+    assert (error_of(await run).code, caller.acks[0].accepted) == ("draining", True)
+    await channel.close()
+    for _ in range(2):
+        with pytest.raises(ChannelDoneError):
+            await channel.next()
+
+
+async def test_a_hard_stop_is_told_as_one(bench: Bench) -> None:
+    hold = Hold()
+    tool = FakeTool(name="ls", effect=hold)
+    serving = await bench.serve(model(call(("u1", "ls"))), tools=[tool])
+    run = asyncio.create_task(bench.client().run(prompt(), RecordingCaller()))
+    await hold.begun.wait()
+    await serving.server.release()
+    await serving.server.cancel_runs()
+    assert (error_of(await run).code, error_of(await run).stop_reason) == ("canceled", "canceled")
+    await serving.ended()
+
+
+async def test_the_lower_of_both_budgets_bounds_the_conversation(bench: Bench) -> None:
+    await bench.serve(
+        model(say("A"), say("B"), say("C")),
+        llm={"model": "m", "budget": {"max_tokens": 500}},
+    )
+    bounds: list[int] = []
+    for asked in (0, 40, 900):
+        caller = RecordingCaller()
+        request = m.RequestPrompt(**header(), prompt="x", budget=m.Budget(max_tokens=asked))
+        await bench.client().run(request, caller)
+        bounds.append(caller.acks[0].max_tokens)
+    assert bounds == [500, 40, 500]
+
+
+async def test_a_spent_budget_ends_the_conversation_in_its_own_code(bench: Bench) -> None:
+    await bench.serve(model(call(("u1", "ls"))), tools=[FakeTool(name="ls")])
+    request = m.RequestPrompt(**header(), prompt="x", budget=m.Budget(max_tokens=1))
+    end = error_of(await bench.client().run(request, RecordingCaller()))
+    assert (end.code, end.stop_reason) == ("budget_exhausted", "budget_exhausted")
+    assert "llm.budget.max_tokens" in end.error
+
+
+async def test_a_model_that_is_overloaded_is_told_apart_and_can_be_resumed(bench: Bench) -> None:
+    overloaded = ProviderError("the model is overloaded", failure="overloaded")
+    await bench.serve(model(overloaded, say("Fine.")))
+    client = bench.client()
+    end = await client.run(prompt(), RecordingCaller())
+    assert (error_of(end).code, error_of(end).stop_reason) == ("provider_busy", "error")
+    request = m.RequestResume(**header(), conversation_token=end.token)
+    assert text_of(await client.run(request, RecordingCaller())) == "Fine."

@@ -1,0 +1,152 @@
+"""Questions of a run to its caller, and what becomes of the answers."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from fisk_ai.a2a import codec, subjects
+from fisk_ai.a2a import messages as m
+from fisk_ai.a2a.client import Given
+from fisk_ai.testing.agent import call, say
+from fisk_ai.testing.caller import RecordingCaller
+from fisk_ai.testing.prompts import (
+    GATED,
+    Bench,
+    Hold,
+    error_of,
+    header,
+    model,
+    person,
+    prompt,
+    text_of,
+)
+from fisk_ai.testing.tools import FakeTool
+
+pytestmark = pytest.mark.integration
+
+
+async def test_a_gated_call_runs_when_its_caller_allows_it(bench: Bench) -> None:
+    tool = FakeTool(name="node_rm", own_tags=GATED)
+    await bench.serve(
+        model(call(("u1", "node_rm")), say("Gone.")), tools=[tool], prompts={"elicit": True}
+    )
+    caller = person("once")
+    end = await bench.client().run(prompt(), caller)
+    assert text_of(end) == "Gone."
+    (question,) = caller.questions
+    assert isinstance(question, m.ElicitRequestApprove)
+    assert (question.command, question.tool_use_id) == ("node rm", "u1")
+    assert (question.wait_ms, len(question.args_sha256)) == (5000, 64)
+    assert tool.calls == [b"{}"]
+
+
+@pytest.mark.parametrize("given", ["no", None])
+async def test_a_gated_call_does_not_run_when_nobody_allows_it(bench: Bench, given: Given) -> None:
+    tool = FakeTool(name="node_rm", own_tags=GATED)
+    serving = await bench.serve(
+        model(call(("u1", "node_rm")), say("Not gone.")), tools=[tool], prompts={"elicit": True}
+    )
+    end = await bench.client().run(prompt(), person(given))
+    assert text_of(end) == "Not gone."
+    assert tool.calls == []
+    assert "allowed" in repr(serving.model.requests[-1].messages[-1])
+
+
+async def test_without_questions_a_gated_call_is_denied_and_nobody_listens(bench: Bench) -> None:
+    tool = FakeTool(name="node_rm", own_tags=GATED)
+    await bench.serve(model(call(("u1", "node_rm")), say("Not gone.")), tools=[tool])
+    caller, request = person("once"), prompt()
+    end = await bench.client().run(request, caller)
+    assert text_of(end) == "Not gone."
+    assert caller.questions == []
+    assert tool.calls == []
+
+
+async def test_a_second_answer_is_told_that_the_question_is_closed(bench: Bench) -> None:
+    hold = Hold()
+    tool = FakeTool(name="node_rm", own_tags=GATED, effect=hold)
+    await bench.serve(
+        model(call(("u1", "node_rm")), say("Gone.")), tools=[tool], prompts={"elicit": True}
+    )
+    caller, request = person("once"), prompt()
+    run = asyncio.create_task(bench.client().run(request, caller))
+    await hold.begun.wait()
+    name = caller.questions[0].question_id
+    subject = subjects.elicit("billing", request.request)
+    late: list[m.AnyElicitReply] = [
+        m.ElicitReplyApprove(**header(), question_id=name, choice="always"),
+        m.ElicitWaiting(**header(), question_id=name),
+    ]
+    for message in late:
+        reply = await bench.caller.request(subject, codec.encode(message), timeout_s=5)
+        assert reply.refusal == ("404", f'this run is not waiting on question "{name}"')
+    reply = await bench.caller.request(subject, codec.encode(request), timeout_s=5)
+    assert reply.refusal is not None
+    assert reply.refusal[1].startswith("the answer path carries answers to questions")
+    hold.go.set()
+    assert text_of(await run) == "Gone."
+
+
+async def asleep(question: m.AnyQuestion) -> Given:
+    await asyncio.Event().wait()
+    return None
+
+
+@pytest.mark.parametrize("changed", [False, True])
+async def test_silence_suspends_and_a_late_approval_counts_for_what_was_shown(
+    bench: Bench, *, changed: bool
+) -> None:
+    tool = FakeTool(name="node_rm", own_tags=GATED)
+    await bench.serve(
+        model(call(("u1", "node_rm")), say("Done.")),
+        tools=[tool],
+        prompts={"elicit": True, "elicit_max": "100ms"},
+    )
+    caller = RecordingCaller(person=asleep)
+    end = await bench.client().run(prompt(), caller)
+    assert (error_of(end).code, end.unsent) == ("suspended", ())
+    (question,) = caller.questions
+    assert isinstance(question, m.ElicitRequestApprove)
+    digest = "b" * 64 if changed else question.args_sha256
+    answer = m.Answer(tool_use_id="u1", kind="approve", choice="once", args_sha256=digest)
+    again = person("no")
+    request = m.RequestAnswer(**header(), conversation_token=caller.token, answer=answer)
+    assert text_of(await bench.client().run(request, again)) == "Done."
+    assert len(again.questions) == int(changed)
+    assert len(tool.calls) == int(not changed)
+
+
+async def test_a_cancel_gives_the_open_question_up(bench: Bench) -> None:
+    tool = FakeTool(name="node_rm", own_tags=GATED)
+    await bench.serve(model(call(("u1", "node_rm"))), tools=[tool], prompts={"elicit": True})
+    client, caller, request = bench.client(), RecordingCaller(person=asleep), prompt()
+    run = asyncio.create_task(client.run(request, caller))
+    await asyncio.wait_for(caller.asked.wait(), 5)
+    assert await client.cancel(request.request)
+    assert error_of(await asyncio.wait_for(run, 5)).code == "suspended"
+    assert tool.calls == []
+
+
+async def test_a_decision_that_came_too_late_is_handed_back(bench: Bench) -> None:
+    tool = FakeTool(name="node_rm", own_tags=GATED)
+    await bench.serve(model(call(("u1", "node_rm"))), tools=[tool], prompts={"elicit": True})
+    client, request = bench.client(), prompt()
+
+    async def slow(question: m.AnyQuestion) -> Given:
+        assert await client.cancel(request.request)
+        return "always"
+
+    end = await client.run(request, RecordingCaller(person=slow))
+    assert error_of(end).code == "suspended"
+    assert [(each.tool_use_id, each.choice) for each in end.unsent] == [("u1", "always")]
+
+
+async def test_a_late_answer_to_a_question_tool_is_refused_in_a_sentence(bench: Bench) -> None:
+    await bench.serve(model())
+    answer = m.Answer(tool_use_id="u1", kind="confirm", confirmed=True)
+    request = m.RequestAnswer(**header(), conversation_token="T1", answer=answer)
+    end = await bench.client().run(request, RecordingCaller())
+    assert error_of(end).code == "rejected"
+    assert "not built yet" in error_of(end).error
