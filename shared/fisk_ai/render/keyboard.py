@@ -17,18 +17,18 @@ class Keyboard:
 
     def __init__(self, stream: TextIO) -> None:
         """Borrow ``stream``; nothing is read before the first question."""
-        self._stream = stream
+        self.stream = stream
         self._typed = bytearray()
 
     def is_terminal(self) -> bool:
         """Say whether a person can type here."""
-        return not self._stream.closed and self._stream.isatty()
+        return not self.stream.closed and self.stream.isatty()
 
     def forget(self) -> None:
         """Drop what was typed before a question was on the screen: it cannot be its answer."""
         self._typed.clear()
         with contextlib.suppress(termios.error):  # the terminal went away: reading will say so
-            termios.tcflush(self._stream.fileno(), termios.TCIFLUSH)
+            termios.tcflush(self.stream.fileno(), termios.TCIFLUSH)
 
     async def line(self) -> str:
         """Return the next line without its end; cancelling leaves the terminal as it was.
@@ -49,7 +49,7 @@ class Keyboard:
 
     async def _chunk(self) -> bytes:
         loop = asyncio.get_running_loop()
-        descriptor = self._stream.fileno()
+        descriptor = self.stream.fileno()
         ready: asyncio.Future[None] = loop.create_future()
         loop.add_reader(descriptor, _settle, ready)
         try:

@@ -1,7 +1,8 @@
 """Asking the person at this terminal: approvals and questions as lines, one at a time.
 
-Questions go to standard error and answers come from standard input, which must be a terminal. An
-interrupt or a closed input ends the question without an answer; no decision is made up for it.
+Questions go to standard error and answers come from standard input; nobody is asked unless both are
+terminals. An interrupt or a closed input ends the question without an answer; no decision is made
+up for it.
 """
 
 from __future__ import annotations
@@ -40,6 +41,11 @@ _T = TypeVar("_T")
 _CHOICES: tuple[Choice, ...] = ("no", "once", "always")
 
 
+def person_present(stdin: TextIO, stderr: TextIO) -> bool:
+    """Say whether a person can be asked: can type on ``stdin`` and see questions on ``stderr``."""
+    return Keyboard(stdin).is_terminal() and not stderr.closed and stderr.isatty()
+
+
 @dataclass(slots=True)
 class TerminalPrompter:
     """A prompter for one terminal."""
@@ -51,7 +57,7 @@ class TerminalPrompter:
 
     def can_prompt(self) -> bool:
         """Say whether a person can be asked here."""
-        return self.keyboard.is_terminal()
+        return person_present(self.keyboard.stream, self.err)
 
     def abort(self) -> bool:
         """Interrupt the question that is open; say whether there was one."""

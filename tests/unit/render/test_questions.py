@@ -15,7 +15,7 @@ import pytest
 
 from fisk_ai.errors import FiskError, PromptAbortedError
 from fisk_ai.render.keyboard import Keyboard
-from fisk_ai.render.questions import ANSWER_LIMIT, TerminalPrompter
+from fisk_ai.render.questions import ANSWER_LIMIT, TerminalPrompter, person_present
 from fisk_ai.toolkit.prompter import GateRequest
 
 
@@ -25,6 +25,9 @@ class Screen(io.StringIO):
     def __init__(self) -> None:
         super().__init__()
         self.changed = asyncio.Event()
+
+    def isatty(self) -> bool:
+        return True
 
     def write(self, text: str, /) -> int:
         self.changed.set()
@@ -196,6 +199,17 @@ async def test_without_a_terminal_nobody_is_asked() -> None:
     with pytest.raises(FiskError, match="no interactive terminal"):
         await prompter.approve(_gate())
     assert screen.getvalue() == ""
+
+
+async def test_nobody_is_asked_where_the_question_could_not_be_seen(person: Person) -> None:
+    closed = Screen()
+    closed.close()
+    for unseen in (io.StringIO(), closed):
+        assert not person_present(person.stdin, unseen)
+        prompter = TerminalPrompter(Keyboard(person.stdin), unseen)
+        with pytest.raises(FiskError, match="no interactive terminal"):
+            await prompter.approve(_gate())
+    assert person_present(person.stdin, person.screen)
 
 
 async def test_a_models_words_cannot_pose_as_ours(person: Person) -> None:
