@@ -29,6 +29,8 @@ SHORT = ClientLimits(
     lost_s=0.3,
     control_s=1.0,
 )
+"""For the tests of a limit alone: a machine under load may be silent for as long."""
+
 TEXT = m.TextBlockEvent(text="hello")
 
 Act = Callable[["Worker"], Awaitable[None]]
@@ -99,7 +101,7 @@ class Agent:
         act: Act,
         caller: RecordingCaller | None = None,
         *,
-        limits: ClientLimits = SHORT,
+        limits: ClientLimits | None = None,
         **more: object,
     ) -> TaskEnd:
         await self.acts(act)
@@ -130,7 +132,7 @@ async def test_a_worker_that_never_speaks_may_have_taken_the_request(agent: Agen
         await asyncio.sleep(0)
 
     with pytest.raises(AgentUnavailableError, match="may have taken"):
-        await agent.run(silent, limits=replace(SHORT, first_message_s=0.05))
+        await agent.run(silent, limits=ClientLimits(first_message_s=0.05))
 
 
 async def test_a_refusal_before_the_ack_carries_its_status(agent: Agent) -> None:
@@ -173,7 +175,7 @@ async def test_a_worker_that_is_gone_ends_the_reading_as_incomplete(agent: Agent
         await worker.event()
 
     with pytest.raises(IncompleteTaskError, match="nobody answers for this task") as caught:
-        await agent.run(die)
+        await agent.run(die, limits=SHORT)
     assert caught.value.token == "T1"
 
 
@@ -196,7 +198,7 @@ async def test_a_silent_worker_that_answers_probes_is_waited_for_up_to_the_limit
 
     started = asyncio.get_running_loop().time()
     with pytest.raises(IncompleteTaskError, match="said nothing"):
-        await agent.run(quiet)
+        await agent.run(quiet, limits=SHORT)
     assert asyncio.get_running_loop().time() - started >= SHORT.idle_s
 
 
@@ -221,7 +223,7 @@ async def test_without_events_the_limit_bounds_the_whole_task(agent: Agent) -> N
             await worker.event()
 
     with pytest.raises(IncompleteTaskError):
-        await agent.run(chatter, stream=False)
+        await agent.run(chatter, limits=SHORT, stream=False)
 
 
 async def test_what_is_not_ours_is_dropped_and_keeps_nothing_alive(agent: Agent) -> None:
@@ -236,7 +238,7 @@ async def test_what_is_not_ours_is_dropped_and_keeps_nothing_alive(agent: Agent)
 
     caller = RecordingCaller()
     with pytest.raises(IncompleteTaskError, match="said nothing"):
-        await agent.run(noise, caller)
+        await agent.run(noise, caller, limits=SHORT)
     assert caller.blocks == []
 
 
@@ -297,7 +299,7 @@ async def test_a_refusing_ack_without_a_terminal_is_a_rejection(agent: Agent) ->
     async def refuse(worker: Worker) -> None:
         await worker.ack(accepted=False, reason="full")
 
-    end = await agent.run(refuse)
+    end = await agent.run(refuse, limits=SHORT)
     assert isinstance(end.terminal, m.ErrorTerminal)
     assert (end.terminal.code, end.terminal.error) == ("rejected", "full")
 
@@ -324,7 +326,7 @@ async def test_an_open_question_keeps_the_idle_limit_away(agent: Agent) -> None:
         decided.set()
         return "once"
 
-    end = await agent.run(ask, RecordingCaller(person=think))
+    end = await agent.run(ask, RecordingCaller(person=think), limits=SHORT)
     assert decided.is_set()
     assert (isinstance(end.terminal, m.Result), end.unsent) == (True, ())
 
@@ -340,7 +342,7 @@ async def test_a_set_that_broke_off_hands_back_decisions_that_reached_nobody(
         return "once"
 
     with pytest.raises(IncompleteTaskError) as caught:
-        await agent.run(ask, RecordingCaller(person=decide))
+        await agent.run(ask, RecordingCaller(person=decide), limits=SHORT)
     assert [answer.choice for answer in caught.value.unsent] == ["once"]
 
 
@@ -350,7 +352,7 @@ async def test_a_lost_connection_leaves_the_outcome_unknown(agent: Agent) -> Non
         await worker.ack()
 
     caller = RecordingCaller()
-    run = asyncio.create_task(agent.run(begin, caller, limits=ClientLimits()))
+    run = asyncio.create_task(agent.run(begin, caller))
     await asyncio.wait_for(caller.acked.wait(), 5)
     await agent.caller.drain()
     with pytest.raises(IncompleteTaskError) as caught:
@@ -383,7 +385,7 @@ async def test_the_wire_dump_lists_both_directions_under_the_subject_asked(agent
         await worker.end()
 
     await agent.acts(answer)
-    client = AgentClient(agent.caller, "billing", "terminal", debug=dump, limits=SHORT)
+    client = AgentClient(agent.caller, "billing", "terminal", debug=dump)
     request = prompt()
     await client.run(request, RecordingCaller())
     assert {subject for _, subject, _ in lines} == {"choria.fisk-ai.task.billing"}

@@ -73,9 +73,11 @@ class Agent:
         self.gone = gone
         self.taken: list[m.AnyElicitReply] = []
         self.heard = asyncio.Event()
+        self.missed = asyncio.Event()
 
     async def deliver(self, reply: m.AnyElicitReply) -> m.Ack:
         if self.gone:
+            self.missed.set()
             raise NoRespondersError("nobody")
         self.taken.append(reply)
         self.heard.set()
@@ -124,7 +126,7 @@ async def test_a_keepalive_that_fails_leaves_the_person_typing() -> None:
 
     answering = Answering(ask, agent.deliver, header=header)
     answering.start(approve(wait_ms=1))
-    await asyncio.sleep(0.005)
+    await asyncio.wait_for(agent.missed.wait(), 5)
     agent.gone = False
     typing.set()
     await drained()

@@ -168,10 +168,10 @@ async def test_an_answer_to_no_open_question_is_not_taken() -> None:
 
 
 async def test_waiting_keeps_a_question_open_beyond_its_window() -> None:
-    caller = Caller(window_s=0.5)
+    caller = Caller(window_s=1.0)
     asking = asyncio.create_task(caller.prompter.approve(GATED))
     question = await caller.asked()
-    until = asyncio.get_running_loop().time() + 0.7
+    until = asyncio.get_running_loop().time() + 1.2
     while asyncio.get_running_loop().time() < until:
         assert caller.waiting(question)
         await asyncio.sleep(0.02)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from fisk_ai.bus.broker import Broker, find_binary, listening_at
+from fisk_ai.bus.broker import STOP_TIMEOUT_S, Broker, find_binary, listening_at
 from fisk_ai.bus.connection import ConnectOptions, connect
 from fisk_ai.errors import NoRespondersError, SetupError
 from fisk_ai.testing.broker import connected, running_broker
@@ -226,7 +226,7 @@ async def test_a_server_that_is_stopped_and_keeps_nothing_is_ended_at_once(tmp_p
     broker = await Broker.start(directory=tmp_path, environ=os.environ)
     os.kill(broker.pid, signal.SIGSTOP)
 
-    async with asyncio.timeout(2):
+    async with asyncio.timeout(STOP_TIMEOUT_S):  # what one that listens is given
         await broker.stop()
 
     assert broker.process.returncode == -signal.SIGKILL

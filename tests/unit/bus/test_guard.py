@@ -208,7 +208,7 @@ async def test_a_watch_can_be_closed_from_its_own_handler(
 async def test_a_hanging_handler_does_not_keep_a_watch_open(
     worker: Connection, caller: Connection, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(guard, "CLOSE_TIMEOUT_S", 0.05)
+    monkeypatch.setattr(guard, "CLOSE_TIMEOUT_S", 0.3)
     taken, left = asyncio.Event(), asyncio.Event()
 
     async def hang(_: Inbound) -> None:

@@ -193,6 +193,15 @@ def test_a_slip_of_the_pen_is_explained_without_the_parser_s_words(
         ("tools: [x]", '"include.tools" or "exclude.tools"'),
         ("options: {}", '"harness.sessions.options" or "llm.options"'),
         ("harness: {mcp: {}}", '"expose.agent.mcp"'),
+        ("harness: {sessions: {directory: x}}", '"harness.sessions.options.directory"'),
+        ("harness: {options: {}}", '"harness.sessions.options"'),
+        ("harness: {model: x}", '"llm.model"'),
+        ("llm: {script: x}", '"llm.options.script"'),
+        (
+            "expose: {agent: {approvals: deny}}",
+            '"expose.agent.a2a.prompts.approvals" or "expose.agent.jobs.approvals"',
+        ),
+        ("expose: {agent: {a2a: {approvals: deny}}}", '"expose.agent.a2a.prompts.approvals"'),
     ],
 )
 def test_a_key_in_the_wrong_block_comes_with_its_whole_path(

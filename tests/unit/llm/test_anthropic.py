@@ -205,9 +205,9 @@ async def test_an_api_that_stays_busy_fails_after_the_last_retry(
 
 
 async def test_one_deadline_covers_all_retries(endpoint: FakeMessagesEndpoint) -> None:
-    busy = failure(529, "overloaded_error", "busy", headers={"retry-after-ms": "250"})
+    busy = failure(529, "overloaded_error", "busy", headers={"retry-after-ms": "600"})
     endpoint.queue(*[busy] * 3)
-    async with Asked(endpoint, call_timeout_s=0.3) as model:
+    async with Asked(endpoint, call_timeout_s=1.1) as model:
         with pytest.raises(ProviderError) as caught:
             await model.call(REQUEST)
     assert caught.value.failure == "overloaded"

@@ -286,7 +286,7 @@ async def test_a_failing_channel_does_not_hold_up_a_drain(
 
     await server.cancel_runs()
 
-    await asyncio.wait_for(serve, 2)
+    await asyncio.wait_for(serve, pool.RETRY_S - 1)
     assert channel.asked == 1
     assert runs.started.empty()
 
