@@ -1,8 +1,9 @@
 """``fisk-ai run``: host an agent behind a private broker and be its caller for one turn.
 
-The order is fixed: flags, configuration, what to resume, credentials, then processes. What can be
-refused from what is read here is refused before anything is started; what only a worker needs is
-the worker's to refuse. Rules: ``docs/reference/commands.md``.
+The order of refusals is fixed: flags, configuration, what to resume, credentials, then what only
+a worker needs, which is the worker's to refuse. Reading the configuration takes longer than
+starting processes, so a new run reads it while its worker does the same: a refusal ends both
+before they serve. Rules: ``docs/reference/commands.md``.
 """
 
 from __future__ import annotations
@@ -13,17 +14,17 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
-from functools import partial
+from dataclasses import dataclass
+from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from fisk_ai.cli import provider_check, run_flags
+from fisk_ai.cli import run_flags
 from fisk_ai.cli.handles import Handle
 from fisk_ai.cli.hosting import HostPlan, host
 from fisk_ai.cli.interrupts import Interrupts
 from fisk_ai.cli.run_flags import RunFlags
 from fisk_ai.cli.wire_dump import FILE, Dump, open_dump
-from fisk_ai.config import Config, Mode, load
 from fisk_ai.errors import ConfigError, UsageError
 from fisk_ai.llm import provider as providers
 from fisk_ai.llm.credentials import api_key
@@ -32,6 +33,7 @@ from fisk_ai.render.questions import TerminalPrompter
 from fisk_ai.sessions.places import root_directory
 
 if TYPE_CHECKING:
+    from fisk_ai.config import Config
     from fisk_ai.sessions.state import RunState
 
 
@@ -42,26 +44,25 @@ def execute(argv: Sequence[str]) -> int:
         FiskError: a refusal before the start, or an ending that is a failure.
         KeyboardInterrupt: the operator left.
     """
-    flags = run_flags.parse(argv, os.environ)
-    config = load(Path(flags.config_path), Mode.AGENT)
-    script = _script(flags)
-    if script is not None:
-        _warn_of_refusal(config)
-        config = config.with_script(script)
-    return asyncio.run(_run(flags, config, script, environ=os.environ))
+    return asyncio.run(_run(run_flags.parse(argv, os.environ), environ=os.environ))
 
 
-async def _run(
-    flags: RunFlags, config: Config, script: Path | None, *, environ: Mapping[str, str]
-) -> int:
-    handle = await _handle(flags, config, environ)
-    plan = _plan(flags, config, script, environ=environ)
+async def _run(flags: RunFlags, *, environ: Mapping[str, str]) -> int:
+    setup = _Setup(flags, _script(flags), environ)
+    handle = Handle()
+    if flags.resume is not None:
+        handle = await _find(flags, setup.config, environ)
+    elif not flags.prompt.strip():
+        raise UsageError(
+            "no prompt: give one as an argument, or --resume a conversation to continue",
+            key="prompt",
+        )
     prompter = TerminalPrompter(Keyboard(sys.stdin), sys.stderr)
     interrupts = Interrupts(abort_question=prompter.abort)
     with interrupts.installed(), ExitStack() as stack:
         debug = _open_dump(stack) if flags.a2a_debug else None
         try:
-            async with host(plan, _import_client) as hosted:
+            async with host(setup.plan(), setup.check) as hosted:
                 from fisk_ai.cli.conversation import Conversation, exit_code  # noqa: PLC0415 - there
 
                 interrupts.forcing(hosted.worker.kill)
@@ -71,7 +72,7 @@ async def _run(
                     hosted=hosted,
                     prompter=prompter,
                     interrupts=interrupts,
-                    stored=partial(_stored, flags=flags, config=config, environ=environ),
+                    stored=partial(_stored, flags=flags, config=setup.config, environ=environ),
                     debug=debug,
                 )
                 end = await conversation.run()
@@ -80,9 +81,60 @@ async def _run(
     return exit_code(end)
 
 
-async def _handle(flags: RunFlags, config: Config, environ: Mapping[str, str]) -> Handle:
-    if flags.resume is None:
-        return Handle()
+@dataclass(frozen=True)
+class _Setup:
+    """What a run is set up from; the configuration is read when it is first asked for."""
+
+    flags: RunFlags
+    script: Path | None
+    environ: Mapping[str, str]
+
+    @cached_property
+    def config(self) -> Config:
+        """The configuration in force; a rehearsal is told what the real run would be refused."""
+        # imported where they are used: while the worker starts
+        from fisk_ai.cli import provider_check  # noqa: PLC0415
+        from fisk_ai.config import Mode, load  # noqa: PLC0415
+
+        config = load(Path(self.flags.config_path), Mode.AGENT)
+        if self.script is None:
+            return config
+        refused = provider_check.refusal(config)
+        if refused:
+            print(f"warning: a run without --script would be refused: {refused}", file=sys.stderr)
+        return config.with_script(self.script)
+
+    @cached_property
+    def key(self) -> str:
+        """The model's key; a rehearsal gets none."""
+        if self.script is not None:
+            return ""
+        return api_key(self.environ, key=self.flags.api_key, key_file=self.flags.api_key_file)
+
+    def plan(self) -> HostPlan:
+        """Return what to start."""
+        return HostPlan(
+            arguments=_worker_arguments(self.flags, self.script),
+            environ=self.environ,
+            api_key=self.key,
+            base_url=self.flags.base_url,
+            verbose=self.flags.verbose,
+        )
+
+    def check(self) -> None:
+        """Refuse what cannot run, and import what talks to the agent, while the worker starts."""
+        provider = self.config.llm.provider
+        providers.require_known(provider)
+        if providers.declares_credentials(provider) and not self.key:
+            raise UsageError(
+                "--api-key is required to run an agent; set it, export ANTHROPIC_API_KEY, or "
+                "rehearse with --script FILE, which needs none",
+                key="--api-key",
+            )
+        importlib.import_module("fisk_ai.cli.conversation")
+
+
+async def _find(flags: RunFlags, config: Config, environ: Mapping[str, str]) -> Handle:
     from fisk_ai.cli.resumption import find  # noqa: PLC0415 - a new run reads no session
 
     return await find(flags, config, environ)
@@ -96,34 +148,11 @@ async def _stored(
     return await stored(session_id, flags=flags, config=config, environ=environ)
 
 
-def _import_client() -> None:
-    """Import what talks to the agent, in the time in which the worker imports its own."""
-    importlib.import_module("fisk_ai.cli.conversation")
-
-
 def _open_dump(stack: ExitStack) -> Dump:
     dump, close = open_dump(Path.cwd())
     stack.callback(close)
     print(f"Dumping a2a messages to {FILE}", file=sys.stderr)
     return dump
-
-
-def _plan(
-    flags: RunFlags, config: Config, script: Path | None, *, environ: Mapping[str, str]
-) -> HostPlan:
-    key = _key(flags, config, environ)
-    if flags.resume is None and not flags.prompt.strip():
-        raise UsageError(
-            "no prompt: give one as an argument, or --resume a conversation to continue",
-            key="prompt",
-        )
-    return HostPlan(
-        arguments=_worker_arguments(flags, script),
-        environ=environ,
-        api_key=key,
-        base_url=flags.base_url,
-        verbose=flags.verbose,
-    )
 
 
 def _script(flags: RunFlags) -> Path | None:
@@ -142,28 +171,6 @@ def _script(flags: RunFlags) -> Path | None:
             f'--script "{flags.script}" cannot be read: {exc.strerror}', key="--script"
         ) from exc
     return path
-
-
-def _warn_of_refusal(config: Config) -> None:
-    """Say what a rehearsal does not find out: that the model as configured cannot be used."""
-    refused = provider_check.refusal(config)
-    if refused:
-        print(f"warning: a run without --script would be refused: {refused}", file=sys.stderr)
-
-
-def _key(flags: RunFlags, config: Config, environ: Mapping[str, str]) -> str:
-    """Return the model's key; a provider that declares no credentials asks for none."""
-    providers.require_known(config.llm.provider)
-    if not providers.declares_credentials(config.llm.provider):
-        return ""
-    key = api_key(environ, key=flags.api_key, key_file=flags.api_key_file)
-    if not key:
-        raise UsageError(
-            "--api-key is required to run an agent; set it, export ANTHROPIC_API_KEY, or rehearse "
-            "with --script FILE, which needs none",
-            key="--api-key",
-        )
-    return key
 
 
 def _worker_arguments(flags: RunFlags, script: Path | None) -> list[str]:
