@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import itertools
 import types
 from collections.abc import Iterator
 from typing import Final, get_args, get_origin
@@ -27,6 +28,9 @@ _RENAMED: Final[dict[KeyPath, str]] = {
     ("expose", "agent", "agent_to_agent"): "expose.agent.a2a.serve_tools",
 }
 """Names that files of earlier implementations still have."""
+
+_IN_OPTIONS: Final = ("harness.sessions.options.directory", "llm.options.script")
+"""Keys below mappings that are handed on as they are; they are often written a block too high."""
 
 _NAMES: Final = (
     (str, "text"),
@@ -116,14 +120,27 @@ def _nearest(path: KeyPath) -> list[str]:
     """Return the keys meant: this word in another block, or a sibling spelled alike.
 
     A key that works is nearer than one spelled alike, and that nearer than one not built yet.
+    Of several keys with this word, those that share the longest path with it are nearest.
     """
     if path in _RENAMED:
         return [_RENAMED[path]]
     written = str(path[-1])[:64]
     elsewhere = [key for key in _every_key() if key.rpartition(".")[2] == written]
     working = [key for key in elsewhere if _works(key)]
-    found = working or _spelled_alike(path, written) or elsewhere
+    found = _closest(working, path) or _spelled_alike(path, written) or _closest(elsewhere, path)
     return found if len(found) <= _FEW else []
+
+
+def _closest(keys: list[str], path: KeyPath) -> list[str]:
+    """Return those that share most of their blocks with ``path``."""
+    blocks = [part for part in path[:-1] if isinstance(part, str)]
+
+    def shared(key: str) -> int:
+        pairs = zip(key.split("."), blocks, strict=False)
+        return sum(1 for _ in itertools.takewhile(lambda pair: pair[0] == pair[1], pairs))
+
+    most = max(map(shared, keys), default=0)
+    return [key for key in keys if shared(key) == most]
 
 
 def _spelled_alike(path: KeyPath, written: str) -> list[str]:
@@ -135,7 +152,8 @@ def _spelled_alike(path: KeyPath, written: str) -> list[str]:
 
 def _works(key: str) -> bool:
     """Say whether a key, or one below it, does something in this release."""
-    return any(f"{known}.".startswith(f"{key}.") for known in (*CONSUMED, *HOLDS))
+    working = (*CONSUMED, *HOLDS, *_IN_OPTIONS)
+    return any(f"{known}.".startswith(f"{key}.") for known in working)
 
 
 def _child(key: str, block: str) -> str:
@@ -146,7 +164,7 @@ def _child(key: str, block: str) -> str:
 def _every_key() -> Iterator[str]:
     """Yield blocks and leaves alike."""
     seen: set[str] = set()
-    for leaf in known_keys():
+    for leaf in (*known_keys(), *_IN_OPTIONS):
         parts = leaf.split(".")
         for end in range(1, len(parts) + 1):
             key = ".".join(parts[:end])
