@@ -73,7 +73,6 @@ async def test_a_line_on_stderr_breaks_the_document_and_is_shown(program: Progra
 @pytest.mark.parametrize(
     "printed",
     [
-        "",
         "[]",
         "null",
         '"text"',
@@ -89,6 +88,15 @@ async def test_a_line_on_stderr_breaks_the_document_and_is_shown(program: Progra
 async def test_what_is_no_such_document_fails_to_decode(program: Program, printed: str) -> None:
     path = program(f"cat <<'X'\n{printed}\nX")
     assert "decoding the introspection document failed" in await refusal(path)
+
+
+@pytest.mark.parametrize("script", ["", "true", "echo; echo ' '"])
+async def test_a_program_that_prints_nothing_is_asked_for_its_call_of_the_adapter(
+    program: Program, script: str
+) -> None:
+    message = await refusal(program(script))
+    assert "it printed nothing; does its entry point call run(app)" in message
+    assert "decoding" not in message
 
 
 async def test_a_document_nested_without_end_is_refused_like_any_other(tmp_path: Path) -> None:

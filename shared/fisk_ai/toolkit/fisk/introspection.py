@@ -54,6 +54,12 @@ _HINTS = {
 """What programs that do not know the flag say of it, and what their authors can do."""
 
 
+_SILENT = (
+    "it printed nothing; does its entry point call run(app) of fisk_ai.adapters.typer or "
+    "fisk_ai.adapters.click, as one written with Typer or Click has to?"
+)
+
+
 class _Capped:
     """Keeps output up to the limit and counts the rest, so that the program never blocks.
 
@@ -100,6 +106,8 @@ async def introspect(
     if output.total > SIZE_LIMIT_BYTES:
         raise _failed(program, f"its document is over the limit of {SIZE_LIMIT_BYTES} bytes")
     raw = output.bytes()
+    if not raw.strip():
+        raise _failed(program, _SILENT)
     try:
         return await asyncio.to_thread(decode, raw)
     except ValueError as exc:
