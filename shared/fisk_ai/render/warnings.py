@@ -35,7 +35,7 @@ def _confirm_no_terminal(advisory: Advisory) -> str:
     gated = _counted(advisory.count, "tool needs", "tools need")
     return (
         f"{gated} a person's approval and nobody can be asked, so such calls are denied; run it "
-        "at a terminal, or let callers answer with expose.agent.a2a.prompts.elicit"
+        "at a terminal to be asked"
     )
 
 
