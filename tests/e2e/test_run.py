@@ -168,3 +168,23 @@ def test_an_answer_that_nobody_reads_is_no_success_and_no_traceback(agent: Agent
     assert done.status == 1
     assert "Traceback" not in done.err
     assert list((agent.home / "tmp").iterdir()) == []
+
+
+@pytest.mark.parametrize(("key", "low", "high"), [("max_iterations", 1, 2)])
+def test_a_turn_that_spent_a_bound_goes_on_once_the_key_it_names_is_raised(
+    agent: Agent, key: str, low: int, high: int
+) -> None:
+    agent.script(f"{{{_CALL}, {_USAGE}}}", "{say: done}")
+    _bound(agent, key, low)
+    stopped = agent.rehearse("go")
+    assert f"llm.budget.{key}" in stopped.err.splitlines()[-1]
+    assert "\nresume with: " in stopped.err
+    _bound(agent, key, high)
+    resumed = agent.rehearse("--resume", session_of(stopped.err))
+    assert (resumed.status, resumed.out) == (0, "done\n")
+
+
+def _bound(agent: Agent, key: str, bound: int) -> None:
+    agent.configure()
+    text = (agent.home / "agent.yaml").read_text(encoding="utf-8")
+    agent.configure(text.replace("small}", f"small, budget: {{{key}: {bound}}}}}"))

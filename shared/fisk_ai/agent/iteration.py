@@ -36,7 +36,10 @@ async def turn(active: ActiveRun) -> TurnEnd:
         end = await _iterate(active)
         if end is not None:
             return end
-    text = f"max iterations ({conversation.cap}) reached without a final answer"
+    text = (
+        f"max iterations ({conversation.cap}) reached without a final answer; "
+        "raise llm.budget.max_iterations, then resume"
+    )
     raise TurnOver("max_iterations", FiskError(text, key="llm.budget.max_iterations"))
 
 

@@ -167,7 +167,10 @@ async def test_the_cap_ends_a_turn_with_its_number(bench: AgentBench) -> None:
     bench.configure(llm={"model": "m", "budget": {"max_iterations": 1}})
     result, error = await bench.run(call(("a", "look")))
     assert result.reason == "max_iterations"
-    assert str(error) == "max iterations (1) reached without a final answer"
+    assert str(error) == (
+        "max iterations (1) reached without a final answer; "
+        "raise llm.budget.max_iterations, then resume"
+    )
     last = (await bench.payloads())[-1]
     assert last == Terminal(reason="max_iterations", message=str(error))
 
