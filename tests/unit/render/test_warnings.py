@@ -14,7 +14,7 @@ from fisk_ai.toolkit.contract import Advisory
 @pytest.mark.parametrize(
     ("advisory", "words"),
     [
-        (Advisory(kind="confirm_no_terminal", count=2), "expose.agent.a2a.prompts.elicit"),
+        (Advisory(kind="confirm_no_terminal", count=2), "run it at a terminal"),
         (Advisory(kind="confirm_denied", name="wipe", error="declined"), "not run: declined"),
         (Advisory(kind="call_in_doubt", name="wipe", error="unknown"), "not run again: unknown"),
         (Advisory(kind="confirm_tag_unmatched", name="impact:x"), '"impact:x"'),
