@@ -170,7 +170,9 @@ def test_an_answer_that_nobody_reads_is_no_success_and_no_traceback(agent: Agent
     assert list((agent.home / "tmp").iterdir()) == []
 
 
-@pytest.mark.parametrize(("key", "low", "high"), [("max_iterations", 1, 2)])
+@pytest.mark.parametrize(
+    ("key", "low", "high"), [("max_iterations", 1, 2), ("max_tokens", 100, 1000)]
+)
 def test_a_turn_that_spent_a_bound_goes_on_once_the_key_it_names_is_raised(
     agent: Agent, key: str, low: int, high: int
 ) -> None:

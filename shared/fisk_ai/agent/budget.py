@@ -43,7 +43,7 @@ def require_left(stats: Stats, cap: int) -> None:
         "budget",
         RefusedError(
             f"the conversation has used {used} tokens of the {cap} that llm.budget.max_tokens "
-            "allows; raise it or start a new conversation",
+            "allows, and has to wait until that is raised",
             key="llm.budget.max_tokens",
         ),
     )

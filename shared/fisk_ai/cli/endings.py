@@ -72,7 +72,10 @@ _SENTENCES: Mapping[str, str] = {
 _SILENT: Mapping[str, str] = {
     "deferred": "the run is waiting on an answer before it can go on",
     "turn_not_taken": "the conversation could not take this turn",
-    "budget_exhausted": "the conversation has used up its token budget and takes no further turn",
+    "budget_exhausted": (
+        "the conversation has used up its token budget and takes no further turn until "
+        "llm.budget.max_tokens is raised"
+    ),
     "canceled": "the agent stopped the run",
     "config_drift": (
         "the configuration changed since this conversation began; pass --force to go on with the "
@@ -102,5 +105,5 @@ def ending(code: str, detail: str) -> Ending:
 
 
 def may_resume(code: str) -> bool:
-    """Say whether going on is worth a hint: not where a resume would only be refused."""
-    return code not in ("", "budget_exhausted") and code not in REFUSED
+    """Say whether going on is worth a hint: not after an answer, nor where nothing ran."""
+    return code != "" and code not in REFUSED

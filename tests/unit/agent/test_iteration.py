@@ -138,7 +138,10 @@ async def test_the_budget_stops_before_a_batch(bench: AgentBench) -> None:
     bench.configure(llm={"model": "m", "budget": {"max_tokens": 10}})
     result, error = await bench.run(call(("a", "look"), usage=Usage(3, 3, 2, 2, 1)))
     assert result.reason == "budget"
-    assert str(error).startswith("the conversation has used 10 tokens of the 10 that llm.budget.")
+    assert str(error) == (
+        "the conversation has used 10 tokens of the 10 that llm.budget.max_tokens allows, "
+        "and has to wait until that is raised"
+    )
     assert tool.calls == []
 
 

@@ -58,11 +58,11 @@ def test_an_agents_words_are_one_bounded_line() -> None:
     assert len(end.message) == 401
 
 
-@pytest.mark.parametrize("code", ["failed", "suspended", "crashed", "left"])
+@pytest.mark.parametrize("code", ["failed", "suspended", "budget_exhausted", "crashed", "left"])
 def test_what_can_go_on_gets_a_hint(code: str) -> None:
     assert may_resume(code)
 
 
-@pytest.mark.parametrize("code", ["", "budget_exhausted", *REFUSED])
+@pytest.mark.parametrize("code", ["", *REFUSED])
 def test_what_a_resume_would_refuse_gets_no_hint(code: str) -> None:
     assert not may_resume(code)
