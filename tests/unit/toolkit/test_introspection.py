@@ -90,6 +90,19 @@ async def test_what_is_no_such_document_fails_to_decode(program: Program, printe
     assert "decoding the introspection document failed" in await refusal(path)
 
 
+async def test_text_in_front_of_a_document_is_told_as_such_with_its_beginning(
+    program: Program,
+) -> None:
+    message = await refusal(program("echo '[info] loading' $(seq 99); echo '{\"name\":\"x\"}'"))
+    said = message.partition("(it printed: ")[2]
+    assert "other text stands before it (it printed: [info] loading 1 2" in message
+    assert message.endswith(
+        "let the program print nothing when it is imported and before it describes itself"
+    )
+    assert len(said.partition(")")[0]) == introspection.BEGINNING + len("…")
+    assert '"name"' not in message
+
+
 @pytest.mark.parametrize("script", ["", "true", "echo; echo ' '"])
 async def test_a_program_that_prints_nothing_is_asked_for_its_call_of_the_adapter(
     program: Program, script: str

@@ -7,6 +7,7 @@ stand in a fixed order, so that a program that was killed or failed is never rep
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -30,6 +31,9 @@ SIZE_LIMIT_BYTES = 16_777_216
 
 EXCERPT = 400
 """Code points of output quoted in an error: the last lines of a failure, or a warning."""
+
+BEGINNING = 100
+"""Code points quoted of text in front of a document: enough to find the line that prints it."""
 
 TAIL_BYTES = 16_384
 """Bytes looked at for that: the frame around a message may take many times its size."""
@@ -58,6 +62,9 @@ _SILENT = (
     "it printed nothing; does its entry point call run(app) of fisk_ai.adapters.typer or "
     "fisk_ai.adapters.click, as one written with Typer or Click has to?"
 )
+_QUIET = "let the program print nothing when it is imported and before it describes itself"
+_DOCUMENT = re.compile(rb"\n[ \t]*\{")
+"""Where a document begins behind other lines."""
 
 
 class _Capped:
@@ -111,10 +118,8 @@ async def introspect(
     try:
         return await asyncio.to_thread(decode, raw)
     except ValueError as exc:
-        said = _end(output.tail) if raw.lstrip().startswith(b"{") else _start(raw)
-        raise _failed(
-            program, f"decoding the introspection document failed: {exc}{_quoted(said)}"
-        ) from exc
+        why = _undecoded(raw, output.tail, str(exc))
+        raise _failed(program, f"decoding the introspection document failed: {why}") from exc
 
 
 async def _run(
@@ -143,6 +148,18 @@ async def _run(
         raise SetupError(f"application_path: {exc}", key="application_path") from exc
 
 
+def _undecoded(raw: bytes, tail: bytes, problem: str) -> str:
+    """Say what is wrong with the document, or that other text stands in front of it."""
+    if raw.lstrip().startswith(b"{"):
+        return f"{problem}{_quoted(_end(tail))}"
+    head = raw[:TAIL_BYTES]
+    document = _DOCUMENT.search(head)
+    if document is None:
+        return f"{problem}{_quoted(_start(head, EXCERPT))}"
+    said = _start(head[: document.start()], BEGINNING)
+    return f"other text stands before it{_quoted(said)}; {_QUIET}"
+
+
 def _failed(program: Path, why: str) -> SetupError:
     return SetupError(f"introspecting {program} failed: {why}", key="application_path")
 
@@ -151,9 +168,9 @@ def _quoted(text: str) -> str:
     return f" (it printed: {text})" if text else ""
 
 
-def _start(raw: bytes) -> str:
+def _start(raw: bytes, limit: int) -> str:
     """Return how the output begins: a warning in front of a document spoils it."""
-    return sanitise.for_terminal(_plain(raw[:TAIL_BYTES]), EXCERPT)
+    return sanitise.for_terminal(_plain(raw), limit)
 
 
 def _end(raw: bytes) -> str:
