@@ -50,6 +50,8 @@ def test_an_interrupt_or_a_closed_input_is_no_decision(agent: Agent, key: str) -
     assert (done.status, done.out) == (0, "Not done.\n")
     assert agent.application.count("wipe") == 0
     assert "asked the run to stop" not in done.err
+    assert done.err.count("no decision: the command does not run now") == 1
+    assert "was not run" not in done.err
 
 
 def test_once_is_once(agent: Agent) -> None:

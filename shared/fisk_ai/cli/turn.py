@@ -29,6 +29,7 @@ from fisk_ai.a2a.messages import (
     TextBlockEvent,
     ToolCallBlockEvent,
     UsageCounts,
+    WarningBlockEvent,
 )
 from fisk_ai.bus.heartbeat import SILENCE_S
 from fisk_ai.cli.endings import BROKEN_OFF, CRASHED, INCOMPLETE, KILLED
@@ -80,6 +81,7 @@ class Turn:
     tool_calls: int = 0
     _answered: bool = field(default=False)
     _replaying: bool = field(default=False)
+    _undecided: bool = field(default=False)
 
     async def on_ack(self, ack: Ack) -> None:
         """Keep the conversation's token and its bound."""
@@ -89,7 +91,8 @@ class Turn:
     async def on_event(self, block: EventBlock) -> None:
         """Count and show one block."""
         self._count(block)
-        show(self.view, block)
+        if not self._is_known(block):
+            show(self.view, block)
 
     async def on_gap(self, missed: int) -> None:
         """Say that something of the reply set never came."""
@@ -100,9 +103,11 @@ class Turn:
         """Put a question to the person; ``None`` when nobody decided."""
         if not self.prompter.can_prompt():
             return None
+        self._undecided = False
         try:
             return await _ask(self.prompter, question)
         except PromptAbortedError:
+            self._undecided = isinstance(question, ElicitRequestApprove)
             return None
         except FiskError as exc:
             why = for_terminal(str(exc), REASON_LIMIT)
@@ -127,6 +132,13 @@ class Turn:
             llm_calls=usage.llm_calls or self.llm_calls,
             tool_calls=usage.tool_calls or self.tool_calls,
         )
+
+    def _is_known(self, block: EventBlock) -> bool:
+        """Say whether this is the refusal that whoever left its question was just told of."""
+        if not isinstance(block, WarningBlockEvent) or block.kind != "confirm_denied":
+            return False
+        known, self._undecided = self._undecided, False
+        return known
 
     def _count(self, block: EventBlock) -> None:
         if isinstance(block, StatusBlockEvent):

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import io
+import os
+import pty
 from pathlib import Path
 
 import pytest
@@ -16,6 +19,7 @@ from fisk_ai.a2a.messages import (
     TextBlockEvent,
     ToolCallBlockEvent,
     UsageCounts,
+    WarningBlockEvent,
     reply_header,
     request_header,
 )
@@ -77,6 +81,38 @@ async def test_without_a_terminal_a_question_has_no_answer_at_once(turn: Turn) -
     assert await turn.on_question(question) is None
     assert isinstance(turn.view.err, io.StringIO)
     assert turn.view.err.getvalue() == ""
+
+
+class Screen(io.StringIO):
+    """What a person at a terminal sees."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+async def test_the_refusal_of_a_question_that_was_left_is_told_once() -> None:
+    leader, follower = pty.openpty()
+    screen = Screen()
+    with os.fdopen(follower, encoding="utf-8") as stdin:
+        prompter = TerminalPrompter(Keyboard(stdin), screen)
+        turn = Turn(view=LineView(io.StringIO(), screen), prompter=prompter)
+        request = DiscoveryRequest(**request_header(Sender(name="t"), "cow"))
+        question = ElicitRequestApprove(
+            **reply_header(request, "cow", 2), question_id="q", command="wipe", display="wipe"
+        )
+        asking = asyncio.ensure_future(turn.on_question(question))
+        while not prompter.abort():
+            await asyncio.sleep(0)
+        assert await asking is None
+    os.close(leader)
+    denied = WarningBlockEvent(kind="confirm_denied", name="wipe", error="nobody decided")
+    await turn.on_event(WarningBlockEvent(kind="unknown_tool", name="fly"))
+    await turn.on_event(denied)
+    assert "no decision: the command does not run now" in screen.getvalue()
+    assert "fly" in screen.getvalue()
+    assert "nobody decided" not in screen.getvalue()
+    await turn.on_event(denied)
+    assert '"wipe" was not run: nobody decided' in screen.getvalue()
 
 
 async def test_missing_messages_are_said(turn: Turn) -> None:
