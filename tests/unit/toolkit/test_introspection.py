@@ -159,6 +159,35 @@ async def test_what_spoils_a_document_behind_it_is_shown(program: Program) -> No
     assert "late warning" in await refusal(path)
 
 
+async def test_of_a_traceback_the_exception_alone_is_shown(tmp_path: Path) -> None:
+    path = tmp_path / "todo"
+    path.write_text(
+        f"#!{sys.executable}\ndef f(n):\n    if n == 0:\n        raise ValueError('no such node')\n"
+        "    f(n - 1)\ntry:\n    f(50)\nexcept ValueError as error:\n"
+        "    raise OSError('no \\x1bc cheese') from error\n"
+    )
+    path.chmod(0o755)
+    assert (await refusal(path)).endswith("it ended with status 1 (it printed: OSError: no cheese)")
+
+
+@pytest.mark.parametrize(
+    ("statement", "said"),
+    [
+        ("import no_such_thing", "ModuleNotFoundError: No module named 'no_such_thing'"),
+        ("from os import no_such_thing", "ImportError: cannot import name 'no_such_thing'"),
+    ],
+)
+async def test_a_program_without_its_packages_is_told_where_to_install_it(
+    tmp_path: Path, statement: str, said: str
+) -> None:
+    path = tmp_path / "todo"
+    path.write_text(f"#!{sys.executable}\n{statement}\n")
+    path.chmod(0o755)
+    message = await refusal(path)
+    assert f"(it printed: {said}" in message
+    assert message.endswith("); activate its environment, or install the program where it runs")
+
+
 @pytest.mark.parametrize("library", ["typer", "click"])
 async def test_the_author_of_a_program_without_an_adapter_is_told_what_to_call(
     tmp_path: Path, library: str

@@ -65,6 +65,9 @@ _SILENT = (
 _QUIET = "let the program print nothing when it is imported and before it describes itself"
 _DOCUMENT = re.compile(rb"\n[ \t]*\{")
 """Where a document begins behind other lines."""
+_IMPORT_HINT = "; activate its environment, or install the program where it runs"
+_TRACEBACK = re.compile(r"Traceback \(most recent call last\).*\n(?:(?:[ \t].*)?\n)*(\S.*)")
+"""The frames of a traceback are indented or framed, the exception behind them is not."""
 
 
 class _Capped:
@@ -107,8 +110,8 @@ async def introspect(
         raise _failed(program, "it ended while another process kept its output open")
     if ended.code != 0:
         status = "a signal" if ended.code < 0 else f"status {ended.code}"
-        said = _end(output.tail)
-        hint = _hint(said) if ended.code == USAGE_STATUS else ""
+        said = _exception(output.tail) or _end(output.tail)
+        hint = _hint(said, ended.code)
         raise _failed(program, f"it ended with {status}{_quoted(said)}{hint}")
     if output.total > SIZE_LIMIT_BYTES:
         raise _failed(program, f"its document is over the limit of {SIZE_LIMIT_BYTES} bytes")
@@ -186,7 +189,17 @@ def _plain(raw: bytes) -> str:
     return raw.decode(errors="replace").translate(_FRAME)
 
 
-def _hint(said: str) -> str:
-    """Return what to do when the program took the flag for a mistake of its user."""
+def _exception(raw: bytes) -> str:
+    """Return what a Python traceback ends with, of which the frames say nothing to a user."""
+    found = _TRACEBACK.findall(sanitise.for_display(_plain(raw)))
+    return sanitise.for_terminal(found[-1], EXCERPT) if found else ""
+
+
+def _hint(said: str, status: int) -> str:
+    """Return what to do: its packages are missing, or it took the flag for a user's mistake."""
+    if said.startswith(("ModuleNotFoundError:", "ImportError:")):
+        return _IMPORT_HINT
+    if status != USAGE_STATUS:
+        return ""
     lowered = said.lower()
     return next((hint for words, hint in _HINTS.items() if words in lowered), "")
