@@ -84,10 +84,19 @@ async def test_without_a_terminal_a_question_has_no_answer_at_once(turn: Turn) -
 
 
 class Screen(io.StringIO):
-    """What a person at a terminal sees."""
+    """What a person at a terminal sees; says when an answer is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asks = asyncio.Event()
 
     def isatty(self) -> bool:
         return True
+
+    def write(self, text: str, /) -> int:
+        if text.startswith("answer"):
+            self.asks.set()
+        return super().write(text)
 
 
 async def test_the_refusal_of_a_question_that_was_left_is_told_once() -> None:
@@ -101,8 +110,8 @@ async def test_the_refusal_of_a_question_that_was_left_is_told_once() -> None:
             **reply_header(request, "cow", 2), question_id="q", command="wipe", display="wipe"
         )
         asking = asyncio.ensure_future(turn.on_question(question))
-        while not prompter.abort():
-            await asyncio.sleep(0)
+        await screen.asks.wait()
+        assert prompter.abort()
         assert await asking is None
     os.close(leader)
     denied = WarningBlockEvent(kind="confirm_denied", name="wipe", error="nobody decided")
