@@ -87,12 +87,15 @@ async def test_an_open_question_takes_ctrl_c_and_nothing_else() -> None:
 
 
 async def test_real_signals_arrive_while_installed() -> None:
-    before = signal.getsignal(signal.SIGTERM)
     asked = asyncio.Event()
     interrupts = Interrupts(abort_question=_nobody_is_asked)
-    with interrupts.installed(), interrupts.asking(asked.set):
-        os.kill(os.getpid(), signal.SIGTERM)
-        async with asyncio.timeout(5):
-            await asked.wait()
+    before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    try:
+        with interrupts.installed(), interrupts.asking(asked.set):
+            os.kill(os.getpid(), signal.SIGTERM)
+            async with asyncio.timeout(5):
+                await asked.wait()
+        assert signal.getsignal(signal.SIGTERM) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGTERM, before)
     assert not interrupts.left
-    assert signal.getsignal(signal.SIGTERM) == before
