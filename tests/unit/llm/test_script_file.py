@@ -75,10 +75,6 @@ def test_plain_words_and_dates_in_an_input_stay_text(tmp_path: Path) -> None:
     )
 
 
-def test_an_empty_list_of_turns_is_a_script(tmp_path: Path) -> None:
-    assert read(tmp_path, "turns: []").turns == ()
-
-
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -86,6 +82,7 @@ def test_an_empty_list_of_turns_is_a_script(tmp_path: Path) -> None:
             "turns:\n  - say: a\n  - sya: b\n",
             'turn 2 (line 3): unknown key "sya"; a turn has when, think, say, call, usage, delay',
         ),
+        ("# later\nturns: []\n", "line 2: turns is empty; a script needs a turn to play"),
         ("turns: []\nturn: 1\n", 'line 2: unknown key "turn"; a script has turns'),
         ("# an agent\nidentity: x\n", 'line 2: unknown key "identity"; a script has turns'),
         (

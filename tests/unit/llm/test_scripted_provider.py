@@ -46,7 +46,7 @@ async def test_a_turn_is_a_whole_reply(tmp_path: Path) -> None:
 
 
 def test_it_streams_needs_no_key_and_searches_no_tools(tmp_path: Path) -> None:
-    capabilities = scripted(tmp_path, "turns: []").capabilities()
+    capabilities = scripted(tmp_path, "turns: [{say: a}]").capabilities()
     assert capabilities.provider == capabilities.semconv_provider == "scripted"
     assert capabilities.supports_streaming
     assert not capabilities.supports_tool_search
@@ -74,9 +74,10 @@ async def test_each_failure_is_the_one_a_real_provider_raises(tmp_path: Path, fa
 
 
 async def test_a_script_that_ran_out_names_the_file_and_the_question(tmp_path: Path) -> None:
-    model = scripted(tmp_path, "turns: []")
+    model = scripted(tmp_path, "turns: [{fail: overloaded}]")
+    asked = request("tell\x1b[31m me\n" + "x" * 500, failed_attempts=1)
     with pytest.raises(ProviderError) as failed:
-        await model.call(request("tell\x1b[31m me\n" + "x" * 500))
+        await model.call(asked)
     assert failed.value.failure == "failed"
     text = str(failed.value)
     assert text.startswith(f"script {tmp_path / 'script.yaml'} has no turn left for: tell me xxx")

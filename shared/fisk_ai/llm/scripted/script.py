@@ -69,6 +69,9 @@ def load(path: Path) -> Script:
         written = parse(source)
     except ValueError as exc:
         raise document.refused(path, str(exc)) from exc
+    if not written.turns:
+        place = source.place(("turns",))
+        raise document.refused(path, f"{place}: turns is empty; a script needs a turn to play")
     return Script(path, tuple(_turns(written, source, path)))
 
 
