@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import shlex
 import sys
 import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -36,6 +34,7 @@ from fisk_ai.cli.endings import (
 from fisk_ai.cli.handles import Handle
 from fisk_ai.cli.hosting import Hosted
 from fisk_ai.cli.interrupts import Interrupts
+from fisk_ai.cli.resume_command import resume_command
 from fisk_ai.cli.run_flags import RunFlags
 from fisk_ai.cli.turn import Turn, TurnEnd, exchange, settle
 from fisk_ai.cli.wire_dump import Dump
@@ -280,17 +279,3 @@ def exit_code(end: TurnEnd) -> int:
     if ended.failed:
         raise TaskError(ended.message, task_code=end.code)
     return 0
-
-
-def resume_command(session_id: str, flags: RunFlags) -> str:
-    """Return the command that continues a session from any directory, with what finds it again."""
-    words = ["fisk-ai", "run", "--resume", session_id]
-    for flag, value in (
-        ("--config", flags.config_path),
-        ("--script", flags.script),
-        ("--state-dir", flags.state_dir),
-        ("--root-dir", flags.root_dir),
-    ):
-        if value:
-            words += [flag, str(Path(value).absolute())]
-    return shlex.join(words)

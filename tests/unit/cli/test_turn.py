@@ -23,7 +23,8 @@ from fisk_ai.a2a.messages import (
     reply_header,
     request_header,
 )
-from fisk_ai.cli.conversation import exit_code, resume_command
+from fisk_ai.cli.conversation import exit_code
+from fisk_ai.cli.resume_command import resume_command
 from fisk_ai.cli.run_flags import RunFlags
 from fisk_ai.cli.turn import Turn, TurnEnd
 from fisk_ai.errors import TaskError
