@@ -33,6 +33,17 @@ async def test_a_loaded_application_says_who_it_is(loaded: Loading) -> None:
     assert application.program.name == "bakery"
 
 
+@pytest.mark.parametrize("document", ["{}", '{"name":"x","commands":[]}', '{"error":"busy"}'])
+async def test_a_program_that_describes_no_commands_is_refused_as_such(
+    configure: Configure, program: Program, document: str
+) -> None:
+    path = program(f"echo '{document}'")
+    with pytest.raises(SetupError) as caught:
+        await load(configure(path), environ=os.environ)
+    assert f"{path} failed: it describes no commands" in str(caught.value)
+    assert caught.value.key == "application_path"
+
+
 def test_an_absolute_path_is_taken_as_it_is(configure: Configure) -> None:
     assert resolve_application(configure("/opt/x/../app"), {}) == Path("/opt/app")
 

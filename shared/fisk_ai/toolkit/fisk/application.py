@@ -51,8 +51,8 @@ async def load(
     ``root_directory`` where one is set and a call brings no directory of its own.
 
     Raises:
-        SetupError: the program cannot be found, asked or understood, or two commands would
-            become one tool.
+        SetupError: the program cannot be found, asked or understood, describes no commands, or
+            two commands would become one tool.
         ConfigError: a filter or a global flag that cannot be meant.
     """
     selection = select(config)
@@ -64,6 +64,12 @@ async def load(
     document = await introspect(
         program, environ=environ, directory=host.directory, timeout_s=timeout_s
     )
+    if not document.commands:
+        raise SetupError(
+            f"introspecting {program} failed: it describes no commands; let it print the document "
+            "of an application that has some",
+            key="application_path",
+        )
     found = leaves(document.commands, program)
     offered = global_flags.resolve(config.global_flags, document)
     selected = [leaf for leaf in found if selection.keeps(leaf.tool_name, leaf.tags)]
