@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import stat
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -159,14 +160,35 @@ def test_info_shows_the_tools_and_contacts_no_model(agent: Agent) -> None:
     assert agent.application.calls() == []
 
 
-def test_an_answer_that_nobody_reads_is_no_success_and_no_traceback(agent: Agent) -> None:
+def _unread() -> int:
     read, write = os.pipe()
     os.close(read)
+    return write
+
+
+def _full() -> int:
+    return os.open("/dev/full", os.O_WRONLY)
+
+
+@pytest.mark.parametrize(
+    ("place", "reason"), [(_unread, "Broken pipe"), (_full, "No space left on device")]
+)
+def test_an_answer_that_nobody_reads_is_no_success_and_no_traceback(
+    agent: Agent, place: Callable[[], int], reason: str
+) -> None:
+    write = place()
     running = agent.start("run", "--script", "script.yaml", "go", stdout=write)
     os.close(write)
     done = running.end()
     assert done.status == 1
+    session = next(agent.sessions.glob("t-*")).stem
+    *_, last = done.err.splitlines()
+    assert last.startswith(
+        f"fisk-ai: error: the answer could not be written ({reason}); it is kept: "
+        f"fisk-ai run --resume {session} "
+    )
     assert "Traceback" not in done.err
+    assert agent.rehearse("--resume", session).out == "It says Moo.\n"
     assert list((agent.home / "tmp").iterdir()) == []
 
 

@@ -102,7 +102,8 @@ class Conversation:
         """Probe the agent, show the history, run one turn, and print the closing lines.
 
         Raises:
-            FiskError: nobody answers, or the request was refused before it was acknowledged.
+            FiskError: nobody answers, the request was refused before it was acknowledged, or the
+                answer could not be written.
         """
         await self._probe()
         began = time.monotonic()
@@ -112,6 +113,7 @@ class Conversation:
             await self._hint(LEFT)
             raise
         if await self._ran(end):
+            await self._answer(end.text)
             self._close(end, time.monotonic() - began)
             await self._hint(end.code)
         self._explain_crash(end)
@@ -221,9 +223,23 @@ class Conversation:
     async def _is_stored(self) -> bool:
         return await self._stored() is not None
 
+    async def _answer(self, text: str) -> None:
+        """Print the answer, the result of the command.
+
+        Raises:
+            FiskError: it could not be written; the message says where it is kept.
+        """
+        try:
+            self.view.answer(text)
+        except OSError as exc:
+            session_id = self._session_id()
+            kept = ""
+            if session_id and await self._is_stored():
+                kept = f"; it is kept: {resume_command(session_id, self.flags)}"
+            raise FiskError(f"the answer could not be written ({exc.strerror}){kept}") from exc
+
     def _close(self, end: TurnEnd, latency_s: float) -> None:
-        """Print the answer, then what is to be said about the turn; a failure's words come last."""
-        self.view.answer(end.text)
+        """Print what is to be said about the turn; a failure's words come last."""
         if end.code in PARKED:
             self.view.note(f"\n{ending(end.code, end.detail).message}")
         totals = self.turn.totals(end.usage)
