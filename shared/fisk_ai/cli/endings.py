@@ -46,6 +46,9 @@ KILLED = "killed"
 LEFT = "left"
 """Ours, for a turn that the person at the terminal did not wait for."""
 
+_NOTHING_TO_ADD = "the run stopped at a boundary"
+"""An agent's words for a run that parked because it was asked to: our own sentence says it."""
+
 _DETAIL = "{detail}"
 _SENTENCES: Mapping[str, str] = {
     "suspended": "the run stopped where it can be resumed: {detail}",
@@ -95,7 +98,7 @@ class Ending:
 
 def ending(code: str, detail: str) -> Ending:
     """Return the words for an ``error`` terminal with ``code``; an unknown one is its detail."""
-    shown = for_terminal(detail, DETAIL_LIMIT)
+    shown = "" if detail == _NOTHING_TO_ADD else for_terminal(detail, DETAIL_LIMIT)
     if shown or code in _SENTENCES:
         sentence = _SENTENCES.get(code, _DETAIL)
         message = sentence.replace(_DETAIL, shown) if shown else sentence.replace(": {detail}", "")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from fisk_ai.a2a.codes import Facts, disposition
 from fisk_ai.cli.endings import REFUSED, ending, may_resume
 
 
@@ -18,6 +19,11 @@ def test_parked_work_is_said_and_is_no_failure(code: str, message: str) -> None:
     end = ending(code, "d")
     assert end.message == message
     assert not end.failed
+
+
+def test_a_run_that_was_asked_to_stop_says_so_once() -> None:
+    told = disposition(Facts(reason="suspended"))
+    assert ending(told.code, told.text).message == "the run stopped where it can be resumed"
 
 
 @pytest.mark.parametrize(
