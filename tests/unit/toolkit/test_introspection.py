@@ -220,6 +220,21 @@ async def test_an_argparse_program_is_told_that_it_cannot_be_asked_yet(
     assert "argparse: such programs cannot be asked yet" in await refusal(path)
 
 
+async def test_a_script_with_windows_line_ends_is_told_so_behind_env(tmp_path: Path) -> None:
+    path = tmp_path / "todo"
+    path.write_bytes(b"#!/usr/bin/env python3\r\nprint()\r\n")
+    path.chmod(0o755)
+    message = await refusal(path)
+    assert "its lines end as on Windows" in message
+    assert "env:" not in message
+
+
+async def test_a_command_that_a_program_misses_is_not_its_interpreter(program: Program) -> None:
+    message = await refusal(program("no-such-command-anywhere"))
+    assert "status 127" in message
+    assert "Windows" not in message
+
+
 async def test_another_status_gets_no_advice_about_adapters(program: Program) -> None:
     assert "adapters" not in await refusal(program("echo no such option; exit 1"))
 
@@ -231,13 +246,21 @@ async def test_another_status_gets_no_advice_about_adapters(program: Program) ->
         ("#!/bin/sh\n", 0o644, "it is not executable; allow that with chmod +x"),
         ("directory", 0o755, "it is a directory, not a program"),
         ("echo hello\n", 0o755, "begin a script with a line such as #!/usr/bin/env python3"),
+        ("#!/bin/sh\r\necho\r\n", 0o755, "its lines end as on Windows"),
         (
             "#!/no/such/python -P\n",
             0o755,
             'names the interpreter "/no/such/python -P", which is not there',
         ),
     ],
-    ids=["missing", "not executable", "a directory", "no interpreter", "lost interpreter"],
+    ids=[
+        "missing",
+        "not executable",
+        "a directory",
+        "no interpreter",
+        "crlf",
+        "lost interpreter",
+    ],
 )
 async def test_a_program_that_cannot_start_is_named_once_with_what_to_do(
     tmp_path: Path, text: str | None, mode: int, advice: str

@@ -15,7 +15,7 @@ from fisk_ai.errors import SetupError, ToolError
 from fisk_ai.text import sanitise
 from fisk_ai.text.duration import go_duration
 from fisk_ai.toolkit.environment import child_environment
-from fisk_ai.toolkit.fisk import process
+from fisk_ai.toolkit.fisk import process, unstartable
 from fisk_ai.toolkit.fisk.document import Application, decode
 
 FLAG = "--fisk-introspect"
@@ -25,6 +25,9 @@ TIMEOUT_S = 30.0
 
 USAGE_STATUS = 2
 """How programs of every command-line library end that was called in a way they do not know."""
+
+NOT_FOUND_STATUS = 127
+"""How env ends that looked for an interpreter in vain."""
 
 SIZE_LIMIT_BYTES = 16_777_216
 """Far beyond any real tree of commands; a program that prints more prints something else."""
@@ -109,10 +112,8 @@ async def introspect(
     if not ended.drained:
         raise _failed(program, "it ended while another process kept its output open")
     if ended.code != 0:
-        status = "a signal" if ended.code < 0 else f"status {ended.code}"
-        said = _exception(output.tail) or _end(output.tail)
-        hint = _hint(said, ended.code)
-        raise _failed(program, f"it ended with {status}{_quoted(said)}{hint}")
+        why = await asyncio.to_thread(_unsuccessful, program, ended.code, output.tail)
+        raise _failed(program, why)
     if output.total > SIZE_LIMIT_BYTES:
         raise _failed(program, f"its document is over the limit of {SIZE_LIMIT_BYTES} bytes")
     raw = output.bytes()
@@ -149,6 +150,14 @@ async def _run(
         ) from exc
     except ToolError as exc:
         raise SetupError(f"application_path: {exc}", key="application_path") from exc
+
+
+def _unsuccessful(program: Path, code: int, tail: bytes) -> str:
+    if code == NOT_FOUND_STATUS and unstartable.names_interpreter_with_return(program):
+        return unstartable.WINDOWS_LINES
+    status = "a signal" if code < 0 else f"status {code}"
+    said = _exception(tail) or _end(tail)
+    return f"it ended with {status}{_quoted(said)}{_hint(said, code)}"
 
 
 def _undecoded(raw: bytes, tail: bytes, problem: str) -> str:

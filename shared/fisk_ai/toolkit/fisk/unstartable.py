@@ -14,6 +14,11 @@ from fisk_ai.text import sanitise
 INTERPRETER_LIMIT = 200
 """Code points of an interpreter line quoted in an error; the kernel reads little more."""
 
+WINDOWS_LINES = (
+    "its lines end as on Windows; store it with line ends of LF alone (dos2unix does that)"
+)
+"""Said of a script whose interpreter is looked for under a name with a carriage return."""
+
 
 def reason(program: str, directory: Path | None, error: OSError | ValueError) -> str:
     """Return why ``program`` did not start in ``directory``; the program is not named again."""
@@ -40,12 +45,27 @@ def reason(program: str, directory: Path | None, error: OSError | ValueError) ->
 def _missing(path: Path) -> str:
     if not path.exists():
         return "there is no such file"
-    with path.open("rb") as file:
-        line = file.readline(4 * INTERPRETER_LIMIT)
+    line = _first_line(path)
     if not line.startswith(b"#!"):
         return "it was built for a system whose loader is not there"
+    if line.endswith(b"\r\n"):
+        return WINDOWS_LINES
     named = sanitise.for_terminal(line[2:].decode(errors="replace"), INTERPRETER_LIMIT)
     return f'its first line names the interpreter "{named}", which is not there'
+
+
+def names_interpreter_with_return(path: Path) -> bool:
+    """Say whether its interpreter is looked for under a name that ends with a carriage return."""
+    try:
+        line = _first_line(path)
+    except OSError:
+        return False
+    return line.startswith(b"#!") and line.endswith(b"\r\n")
+
+
+def _first_line(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.readline(4 * INTERPRETER_LIMIT)
 
 
 def _forbidden(path: Path) -> str:
