@@ -80,6 +80,41 @@ def test_a_bare_name_found_nowhere_is_named(configure: Configure, environ: dict[
     assert caught.value.key == "application_path"
 
 
+@pytest.mark.parametrize(
+    ("written", "advice"),
+    [
+        ("greeter.py", "it lies beside the configuration; write ./greeter.py"),
+        ("./greeter.py --db x", "it takes no arguments; write the path of the program alone"),
+        ("greeter.py --db ./x", "it takes no arguments; write the path of the program alone"),
+        ("sh greeter.py", "it takes no arguments; write the path of the program alone"),
+        ("sh ./greeter.py", "it takes no arguments; write the path of the program alone"),
+        ("~/greeter.py", "neither ~ nor variables are expanded in it; write the whole path"),
+        ("$HOME/greeter.py", "neither ~ nor variables are expanded in it; write the whole path"),
+        ("/opt/${NAME}/x", "neither ~ nor variables are expanded in it; write the whole path"),
+        ("$GREETER", "neither ~ nor variables are expanded in it; write the whole path"),
+    ],
+)
+def test_a_path_that_a_shell_would_read_comes_with_what_to_write(
+    configure: Configure, program: Program, written: str, advice: str
+) -> None:
+    program("true", name="greeter.py")
+    config = configure(written, "identity: greeter\n")
+    with pytest.raises(SetupError) as caught:
+        resolve_application(config, {"PATH": os.defpath})
+    assert str(caught.value).startswith(f'application_path: "{written}" is ')
+    assert advice in str(caught.value)
+    assert caught.value.key == "application_path"
+
+
+@pytest.mark.parametrize("name", ["~/greet me", "$HOME/greeter", "./greet me"])
+def test_a_file_that_is_there_is_taken_whatever_its_name(
+    configure: Configure, program: Program, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    path = program("true", name=name)
+    assert resolve_application(configure(name, "identity: greeter\n"), {}) == path
+
+
 async def test_facts_a_person_should_know_are_told_in_order(loaded: Loading) -> None:
     application = await loaded("harbour", "harness: {confirm_tags: [dock:write, nope, never]}\n")
     assert application.advisories == (

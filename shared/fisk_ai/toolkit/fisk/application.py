@@ -18,6 +18,7 @@ from fisk_ai.toolkit.fisk.command import CommandTool, Host
 from fisk_ai.toolkit.fisk.document import Command, Flag
 from fisk_ai.toolkit.fisk.globals import GlobalFlag
 from fisk_ai.toolkit.fisk.introspection import TIMEOUT_S, introspect
+from fisk_ai.toolkit.fisk.misread import advice
 from fisk_ai.toolkit.fisk.tree import Leaf, check_names, idle_group_tags, leaves
 from fisk_ai.toolkit.selection import select
 
@@ -98,21 +99,28 @@ def resolve_application(config: Config, environ: Mapping[str, str]) -> Path | No
     folder of the configuration file.
 
     Raises:
-        SetupError: a bare name is in neither place.
+        SetupError: a bare name is in neither place, or the path is evidently meant in another way.
     """
     configured = config.application_path
     if not configured:
         return None
+    places = (environ.get("PATH", os.defpath), str(Path(sys.executable).parent))
     if "/" in configured:
-        return Path(os.path.abspath(config.directory / configured))  # noqa: PTH100 - no symlink is followed
-    beside = str(Path(sys.executable).parent)
-    for places in (environ.get("PATH", os.defpath), beside):
-        found = shutil.which(configured, path=places)
+        path = Path(os.path.abspath(config.directory / configured))  # noqa: PTH100 - no symlink is followed
+        meant = "" if os.path.lexists(path) else advice(configured, config.directory, places)
+        if meant:
+            raise SetupError(
+                f'application_path: "{configured}" is not there: {meant}', key="application_path"
+            )
+        return path
+    for place in places:
+        found = shutil.which(configured, path=place)
         if found is not None:
             return Path(found).absolute()
+    meant = advice(configured, config.directory, places) or "install it or write a path"
     raise SetupError(
         f'application_path: "{configured}" is neither on PATH nor beside the running Python; '
-        "install it or write a path",
+        f"{meant}",
         key="application_path",
     )
 
