@@ -53,17 +53,32 @@ def _check_always(config: Config) -> None:
             key="global_flags",
         )
     if not IDENTITY.fullmatch(config.identity):
+        if " " in config.identity and not config.named_identity:
+            raise _with_arguments(config)
         raise _invalid_identity(config.identity)
 
 
 def _invalid_identity(identity: str) -> ConfigError:
     """Say what an identity may hold, and write out one that is near."""
-    near = _OTHERS.sub("-", identity).strip("-")[:SUGGESTED_LIMIT] or DEFAULT_IDENTITY
     return ConfigError(
         f"identity {quote(identity)} is invalid: it must contain only letters, digits, '-' or '_',"
-        f" because it becomes part of the agent's subjects; write identity: {near}",
+        f" because it becomes part of the agent's subjects; write identity: {_near(identity)}",
         key="identity",
     )
+
+
+def _with_arguments(config: Config) -> ConfigError:
+    """Say that a program stands alone; that a blank belongs to its name is less likely."""
+    return ConfigError(
+        f"application_path {quote(config.application_path)} gives the agent no valid identity: it"
+        " takes the path of a program alone, so remove the arguments; if the blank belongs to the"
+        f" program's name, write identity: {_near(config.identity)}",
+        key="application_path",
+    )
+
+
+def _near(identity: str) -> str:
+    return _OTHERS.sub("-", identity).strip("-")[:SUGGESTED_LIMIT] or DEFAULT_IDENTITY
 
 
 def _check_serve(config: Config) -> None:

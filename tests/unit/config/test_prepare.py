@@ -87,7 +87,6 @@ def test_an_identity_that_cannot_be_a_subject_token_is_refused(
     ("text", "suggested"),
     [
         ("application_path: ./todo.sh", "todo-sh"),
-        ("application_path: ./to do.py", "to-do"),
         ("identity: my.todo!", "my-todo"),
         ("identity: '...'", "fisk-ai"),
         (f"identity: {'.x' * 50}", "x" + "-x" * 19 + "-"),
@@ -98,6 +97,24 @@ def test_an_invalid_identity_comes_with_one_that_is_valid(
 ) -> None:
     assert str(refusal(text)).endswith(f"; write identity: {suggested}")
     assert read(f"identity: {suggested}").identity == suggested
+
+
+@pytest.mark.parametrize(
+    ("written", "suggested"),
+    [
+        ("./greeter.py --db x", "greeter-py---db-x"),
+        ("python greeter.py", "python-greeter"),
+        ("./to do.py", "to-do"),
+    ],
+)
+def test_arguments_behind_the_application_are_told_as_such(
+    refusal: Refusal, written: str, suggested: str
+) -> None:
+    error = refusal(f"application_path: {written}")
+    assert f'"{written}"' in str(error)
+    assert "takes the path of a program alone, so remove the arguments" in str(error)
+    assert str(error).endswith(f", write identity: {suggested}")
+    assert error.key == "application_path"
 
 
 def test_lists_of_words_are_trimmed_and_hold_each_word_once(read: Read) -> None:
