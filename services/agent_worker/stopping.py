@@ -12,7 +12,7 @@ import os
 import signal
 from collections.abc import Callable, Coroutine
 
-from fisk_ai.bus.owner import wait_owner_gone
+from fisk_ai.bus.owner import OWNER_DIED, wait_owner_gone
 from fisk_ai.serving.log import get_logger
 from fisk_ai.serving.server import ReleaseError, Server
 
@@ -41,6 +41,7 @@ class Stopping:
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, self._signalled)
         if owner_fd is not None:
+            loop.add_signal_handler(OWNER_DIED, _leave_to_the_pipe)
             self._start(lambda: self._follow(owner_fd))
 
     async def close(self) -> None:
@@ -86,3 +87,7 @@ class Stopping:
         await asyncio.sleep(OWNER_CANCEL_S)
         _log.error("running work did not end; leaving it")
         os._exit(1)
+
+
+def _leave_to_the_pipe() -> None:
+    """Do nothing: the owner's pipe closes at the same death, and says so once."""

@@ -9,6 +9,14 @@ import os
 import signal
 import sys
 
+OWNER_DIED = signal.SIGUSR1
+"""How the kernel tells a worker that its owner is gone.
+
+It ends one that is only starting. One that serves is told by the owner's pipe and ignores it: the
+kernel sends it once for each thread of the owner that dies in its turn, and two SIGTERMs would be
+the order to stop at once.
+"""
+
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)
 """Loaded here, because nothing may be loaded between fork and exec."""

@@ -74,6 +74,7 @@ class Conversation:
     stored: Callable[[str], Awaitable[RunState | None]]
     debug: Dump | None = None
     model: str = ""
+    stopped: bool = False
     view: LineView = field(init=False)
     turn: Turn = field(init=False)
     client: AgentClient = field(init=False)
@@ -141,6 +142,9 @@ class Conversation:
             if history.code:
                 return history
         end = await self._recovered(await self._exchange(self._request()))
+        if end.unsent and self.stopped:
+            self.view.note("your answer crossed the request to stop and is not sent; a resume asks")
+            return end
         for answer in end.unsent:
             end = await self._deliver(answer, end)
         return end
@@ -149,6 +153,7 @@ class Conversation:
         stopping: list[asyncio.Task[None]] = []
 
         def ask_to_stop() -> None:
+            self.stopped = True  # nothing is to start any more, a late answer included
             self.view.note("asked the run to stop at its next boundary; press ^C again to leave it")
             stopping.append(asyncio.ensure_future(self._cancel(request.request)))
 

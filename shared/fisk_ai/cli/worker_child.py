@@ -18,7 +18,7 @@ from functools import partial
 from typing import IO
 
 from fisk_ai.bus import signals
-from fisk_ai.bus.owner import die_with_parent
+from fisk_ai.bus.owner import OWNER_DIED, die_with_parent
 from fisk_ai.errors import SetupError
 from fisk_ai.text.sanitise import for_display, for_terminal
 
@@ -151,7 +151,7 @@ async def _spawn(
         env=environ,
         pass_fds=descriptors,
         start_new_session=True,
-        preexec_fn=partial(die_with_parent, os.getpid()),
+        preexec_fn=partial(die_with_parent, os.getpid(), OWNER_DIED),
     )
 
 

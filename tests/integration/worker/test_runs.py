@@ -26,6 +26,7 @@ from fisk_ai.a2a.messages import (
 )
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection
+from fisk_ai.bus.owner import OWNER_DIED
 from fisk_ai.errors import AgentUnavailableError
 from fisk_ai.testing.application import FakeApplication
 
@@ -154,7 +155,7 @@ async def test_what_is_logged_of_a_run_holds_no_content(
     assert handlers.token.encode() not in worker.stderr
 
 
-@pytest.mark.parametrize("how", ["signal", "owner"])
+@pytest.mark.parametrize("how", ["signal", "owner", "killed owner"])
 async def test_a_stop_parks_a_run_before_the_next_command_of_its_batch(
     workshop: Workshop, agent: AgentClient, under_way: UnderWay, how: str
 ) -> None:
@@ -164,6 +165,9 @@ async def test_a_stop_parks_a_run_before_the_next_command_of_its_batch(
         worker.process.send_signal(signal.SIGTERM)
     else:
         worker.disown()
+    if how == "killed owner":  # the kernel tells of each of its threads that dies in turn
+        worker.process.send_signal(OWNER_DIED)
+        worker.process.send_signal(OWNER_DIED)
     await _takes_no_more(agent)
     workshop.gate.touch()
 

@@ -6,6 +6,7 @@ import asyncio
 import io
 import os
 import pty
+import signal
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -180,6 +181,32 @@ async def test_a_late_answer_is_sent_once_on_its_own_request(
     printed = capsys.readouterr()
     assert printed.out == "Blue it is.\n"
     assert "your answer arrived after the run gave the question up; sending it now" in printed.err
+
+
+async def test_an_answer_that_crosses_the_request_to_stop_starts_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def play(request: AnyRequest, reply: ReplySet, connection: Connection) -> None:
+        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
+        header = reply_header(request, "cow")
+
+        async def too_late(inbound: Inbound) -> None:
+            stage.conversation.interrupts.press(signal.SIGTERM)
+            await inbound.refuse("404", "this run is not waiting")
+            await reply.finish(ErrorTerminal(**header, error="parked", code="suspended"))
+
+        await connection.watch(subjects.elicit("cow", request.request), too_late)
+        await reply.question(
+            ElicitRequestSelect(
+                **header, question_id="q", tool_use_id="c1", question="?", options=("red", "blue")
+            )
+        )
+
+    async with _stage(tmp_path, play) as stage:
+        end = await stage.conversation.run()
+    assert end.code == "suspended"
+    assert len(stage.requests) == 1
+    assert "your answer crossed the request to stop and is not sent" in capsys.readouterr().err
 
 
 async def test_nobody_under_the_agents_name_ends_the_run(tmp_path: Path) -> None:
