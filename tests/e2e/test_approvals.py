@@ -80,7 +80,7 @@ def test_an_interrupt_after_the_question_asks_the_run_to_stop(agent: Agent) -> N
     terminal.type("2\n")
     terminal.wait_shown("-> wait()")
     terminal.type("\x03")
-    terminal.wait_shown("asked the run to stop at its next boundary")
+    terminal.wait_shown("asked the run to stop at its next boundary; press ^C again to leave it")
     agent.gate_file.touch()
     parked = terminal.end()
     assert parked.status == 0

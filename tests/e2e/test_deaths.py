@@ -85,7 +85,7 @@ def test_the_first_interrupt_parks_the_run_and_a_resume_finishes(
 ) -> None:
     running = _waiting(agent, "{say: done}")
     running.signal(number)
-    running.wait_said("asked the run to stop at its next boundary; press ^C again to leave it")
+    running.wait_said("asked the run to stop at its next boundary; a second signal leaves it")
     agent.gate_file.touch()
     parked = running.end()
     assert parked.status == 0

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -152,9 +153,11 @@ class Conversation:
     async def _exchange(self, request: AnyRequest) -> TurnEnd:
         stopping: list[asyncio.Task[None]] = []
 
-        def ask_to_stop() -> None:
+        def ask_to_stop(number: signal.Signals) -> None:
             self.stopped = True  # nothing is to start any more, a late answer included
-            self.view.note("asked the run to stop at its next boundary; press ^C again to leave it")
+            typed = number == signal.SIGINT and self.prompter.can_prompt()
+            again = "press ^C again to leave it" if typed else "a second signal leaves it"
+            self.view.note(f"asked the run to stop at its next boundary; {again}")
             stopping.append(asyncio.ensure_future(self._cancel(request.request)))
 
         try:

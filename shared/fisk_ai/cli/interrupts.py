@@ -21,7 +21,7 @@ class Interrupts:
         """``abort_question`` ends the open question and says whether there was one."""
         self._abort_question = abort_question
         self._task = asyncio.current_task()
-        self._ask: Callable[[], None] | None = None
+        self._ask: Callable[[signal.Signals], None] | None = None
         self._force: Callable[[], None] | None = None
         self.left = False
 
@@ -40,8 +40,8 @@ class Interrupts:
                 signal.signal(number, effect)
 
     @contextmanager
-    def asking(self, ask: Callable[[], None]) -> Generator[None]:
-        """In this block the first signal calls ``ask`` in place of leaving."""
+    def asking(self, ask: Callable[[signal.Signals], None]) -> Generator[None]:
+        """In this block the first signal is given to ``ask`` and does not leave."""
         self._ask = ask
         try:
             yield
@@ -58,7 +58,7 @@ class Interrupts:
             return
         if self._ask is not None:
             ask, self._ask = self._ask, None
-            ask()
+            ask(number)
         elif self.left:
             self._force_now()
         else:

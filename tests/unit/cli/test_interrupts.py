@@ -19,7 +19,7 @@ def _nobody_is_asked() -> bool:
 async def _run(presses: Callable[[Interrupts], None], said: list[str]) -> str:
     interrupts = Interrupts(abort_question=_nobody_is_asked)
     interrupts.forcing(lambda: said.append("forced"))
-    with interrupts.asking(lambda: said.append("asked")):
+    with interrupts.asking(lambda _: said.append("asked")):
         presses(interrupts)
         await asyncio.sleep(0)
     return "finished"
@@ -78,7 +78,7 @@ async def test_an_open_question_takes_ctrl_c_and_nothing_else() -> None:
         return True
 
     interrupts = Interrupts(abort_question=abort)
-    with interrupts.asking(lambda: said.append("asked")):
+    with interrupts.asking(lambda _: said.append("asked")):
         interrupts.press(signal.SIGINT)
         assert said == ["aborted"]
         interrupts.press(signal.SIGTERM)
@@ -91,7 +91,7 @@ async def test_real_signals_arrive_while_installed() -> None:
     interrupts = Interrupts(abort_question=_nobody_is_asked)
     before = signal.signal(signal.SIGTERM, signal.SIG_IGN)
     try:
-        with interrupts.installed(), interrupts.asking(asked.set):
+        with interrupts.installed(), interrupts.asking(lambda _: asked.set()):
             os.kill(os.getpid(), signal.SIGTERM)
             async with asyncio.timeout(5):
                 await asked.wait()
