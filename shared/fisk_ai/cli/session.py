@@ -27,6 +27,7 @@ from fisk_ai.text.ids import valid_session_id
 from fisk_ai.text.sanitise import for_terminal
 
 PROGRAM = "fisk-ai session"
+_UNREADABLE = "No checkpointed sessions that can be read"
 PATH_LIMIT = 400
 """Code points of a directory in a sentence."""
 
@@ -87,12 +88,13 @@ def _list(argv: Sequence[str]) -> int:
         root_dir=arguments.root_dir,
         environ=os.environ,
     )
+    left_out = _left_out(directory, rows)
     if rows:
         width = shutil.get_terminal_size().columns if sys.stdout.isatty() else None
         print(listing(sorted(rows, key=_updated, reverse=True), width=width))
     else:
-        print(_none(arguments, directory))
-    _say_left_out(directory, rows)
+        print(_UNREADABLE if left_out else _none(arguments, directory))
+    _say_left_out(left_out)
     return 0
 
 
@@ -105,17 +107,20 @@ def _none(arguments: argparse.Namespace, directory: Path | None) -> str:
     return f"No checkpointed sessions{hint}"
 
 
-def _say_left_out(directory: Path | None, rows: Sequence[RunInfo]) -> None:
-    """Name on standard error the session files that are in no row, since they cannot be read."""
+def _left_out(directory: Path | None, rows: Sequence[RunInfo]) -> list[str]:
+    """Return the sessions whose files are in no row, since they cannot be read."""
     files = () if directory is None else directory.glob(f"*{SUFFIX}")
     listed = {info.run_id for info in rows}
     left_out = sorted(path.stem for path in files if path.stem not in listed)
-    known = [name for name in left_out if valid_session_id(name)]
-    if not known:
+    return [name for name in left_out if valid_session_id(name)]
+
+
+def _say_left_out(names: Sequence[str]) -> None:
+    if not names:
         return
-    what = "1 session is" if len(known) == 1 else f"{len(known)} sessions are"
+    what = "1 session is" if len(names) == 1 else f"{len(names)} sessions are"
     print(
-        f"{what} left out, which cannot be read: '{PROGRAM} show {known[0]}' says why",
+        f"{what} left out, which cannot be read: '{PROGRAM} show {names[0]}' says why",
         file=sys.stderr,
     )
 

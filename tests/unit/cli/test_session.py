@@ -85,6 +85,16 @@ def test_a_typed_state_directory_that_is_not_there_is_said(
     assert printed.err == ""
 
 
+def test_a_store_of_damaged_sessions_is_not_called_empty(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "older.json").write_bytes(b"damage\n")
+    assert _session(tmp_path, "ls") == 0
+    printed = capsys.readouterr()
+    assert printed.out == "No checkpointed sessions that can be read\n"
+    assert printed.err.startswith("1 session is left out, which cannot be read: ")
+
+
 def test_a_damaged_session_is_left_out_and_that_is_said(
     store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
