@@ -34,6 +34,7 @@ from fisk_ai.a2a.messages import (
 from fisk_ai.bus.heartbeat import SILENCE_S
 from fisk_ai.cli.endings import BROKEN_OFF, CRASHED, INCOMPLETE, KILLED
 from fisk_ai.cli.hosting import Death
+from fisk_ai.cli.worker_child import signal_name
 from fisk_ai.errors import FiskError, PeerError, PromptAbortedError
 from fisk_ai.render.events import show
 from fisk_ai.render.line import LineView
@@ -209,18 +210,11 @@ def _cut_short(death: Death) -> TurnEnd:
     if death.process == "silence":
         silence = f"the broker of this run answered nothing for {SILENCE_S:g} s"
         return TurnEnd(code=INCOMPLETE, detail=silence)
-    name = _signal_name(death.status)
+    name = signal_name(death.status)
     if -death.status in _FROM_OUTSIDE:
         return TurnEnd(code=CRASHED, kind=KILLED, detail=f"its process was killed ({name})")
     how = name or f"exit code {death.status}"
     return TurnEnd(code=CRASHED, detail=f"its process ended in the middle of the run ({how})")
-
-
-def _signal_name(status: int) -> str:
-    try:
-        return signal.Signals(-status).name
-    except ValueError:
-        return ""
 
 
 async def _ended(reading: asyncio.Future[TaskEnd], turn: Turn, died: Death | None) -> TurnEnd:

@@ -7,6 +7,7 @@ kernel signals it, and the pipe it holds closes.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -94,6 +95,14 @@ class WorkerChild:
             self.log = None
 
 
+def signal_name(status: int) -> str:
+    """Return the name of the signal that an exit code tells of; empty when it tells of none."""
+    try:
+        return signal.Signals(-status).name
+    except ValueError:
+        return ""
+
+
 async def start_worker(
     arguments: Sequence[str],
     environ: Mapping[str, str],
@@ -169,8 +178,20 @@ async def _await_ready(child: WorkerChild, descriptor: int) -> str:
             return str(said["identity"])
         reason = str(said["error"])
     except (ValueError, KeyError, TypeError) as exc:
-        raise SetupError(f"the agent worker ended before it was ready{_last_words(child)}") from exc
+        how = await _signalled(child)
+        raise SetupError(
+            f"the agent worker ended before it was ready{how}{_last_words(child)}"
+        ) from exc
     raise SetupError(reason)
+
+
+async def _signalled(child: WorkerChild) -> str:
+    """Return the signal that ended it, in brackets; its pipe closes a moment before it is gone."""
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(LEAVE_TIMEOUT_S):
+            await child.died()
+    name = signal_name(child.status)
+    return f" ({name})" if name else ""
 
 
 async def _read_line(descriptor: int) -> bytes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,16 @@ async def test_a_refusal_of_the_worker_is_its_own_sentence() -> None:
 async def test_a_worker_that_dies_at_once_leaves_its_last_words() -> None:
     reason = await _refused([], {"PYTHONHOME": "/none"})
     assert reason.startswith("the agent worker ended before it was ready: ")
+
+
+async def test_a_worker_that_is_killed_before_it_is_ready_is_told_with_its_signal() -> None:
+    def kill() -> None:
+        (worker,) = (pid for pid, line in children(os.getpid()).items() if "agent_worker" in line)
+        os.kill(worker, signal.SIGKILL)
+
+    with pytest.raises(SetupError) as refused:
+        await start_worker(["--hosted"], dict(os.environ), verbose=False, meanwhile=kill)
+    assert str(refused.value) == "the agent worker ended before it was ready (SIGKILL)"
 
 
 async def test_a_worker_that_takes_too_long_is_ended(
