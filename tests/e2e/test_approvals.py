@@ -115,3 +115,14 @@ def test_a_grant_of_an_earlier_run_counts_for_nothing_where_nobody_sits(agent: A
     assert (done.status, done.out) == (0, "Done.\n")
     assert "nobody can be asked, so such calls are denied" in done.err
     assert agent.application.count("wipe") == 1
+
+
+def test_where_questions_cannot_be_seen_nobody_is_asked(agent: Agent) -> None:
+    agent.script(_WIPE, "{say: Not done.}")
+    kept = agent.home / "err.txt"
+    words = ("run", "--script", "script.yaml", "wipe it")
+    done = Terminal(agent, *words, shows_output=True, errors=kept).end()
+    assert done.status == 0
+    assert "Not done." in done.err
+    assert "nobody can be asked" in kept.read_text(encoding="utf-8")
+    assert agent.application.count("wipe") == 0

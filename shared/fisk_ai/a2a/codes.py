@@ -136,7 +136,7 @@ def _parked(facts: Facts) -> Ending | None:
     typed = _typed(facts.error)
     if facts.reason == "budget":
         words = _words(facts.error, "the token budget of this conversation is used up")
-        return _ending("budget_exhausted", facts, f"{words}; it takes no further turn")
+        return _ending("budget_exhausted", facts, f"{words}; it takes no further turn until then")
     if facts.follow_up and not facts.taken and not typed:
         return Ending("turn_not_taken", "suspended", _not_taken(facts))
     if facts.waiting:

@@ -29,7 +29,7 @@ from fisk_ai.errors import ConfigError, UsageError
 from fisk_ai.llm import provider as providers
 from fisk_ai.llm.credentials import api_key
 from fisk_ai.render.keyboard import Keyboard
-from fisk_ai.render.questions import TerminalPrompter
+from fisk_ai.render.questions import TerminalPrompter, person_present
 from fisk_ai.sessions.places import root_directory
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ def _script(flags: RunFlags) -> Path | None:
 
 def _worker_arguments(flags: RunFlags, script: Path | None) -> list[str]:
     arguments = ["--config", flags.config_path, "--hosted"]
-    if not Keyboard(sys.stdin).is_terminal():
+    if not person_present(sys.stdin, sys.stderr):
         arguments.append("--no-operator")
     if script is not None:
         arguments += ["--script", str(script)]

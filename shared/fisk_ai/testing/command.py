@@ -231,19 +231,24 @@ def session_of(text: str) -> str:
 class Terminal:
     """A command whose input and errors are a real terminal, and on request its output, too."""
 
-    def __init__(self, agent: Agent, *words: str, shows_output: bool = False) -> None:
-        """Start ``fisk-ai`` with ``words``; its output goes to a file unless it is to be shown."""
+    def __init__(
+        self, agent: Agent, *words: str, shows_output: bool = False, errors: Path | None = None
+    ) -> None:
+        """Start ``fisk-ai`` with ``words``; its output goes to a file unless it is to be shown.
+
+        What it says beside its output goes to ``errors`` where that is given.
+        """
         self._leader, follower = pty.openpty()
         self._seen = bytearray()
         self._out = agent.home / "terminal-out"
-        with self._out.open("wb") as stdout:
+        with self._out.open("wb") as stdout, (errors or Path(os.devnull)).open("wb") as stderr:
             self.process = subprocess.Popen(
                 [command_path(), *words],
                 cwd=agent.home,
                 env=agent.environ,
                 stdin=follower,
                 stdout=follower if shows_output else stdout,
-                stderr=follower,
+                stderr=follower if errors is None else stderr,
                 start_new_session=True,
                 preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - no thread runs here
             )
