@@ -7,25 +7,25 @@ a reply is mended before anything of it is recorded or run; whoever wrote it nev
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from fisk_ai.agent.conversation import calls_of
-from fisk_ai.llm.model import Block, Message, Response, ToolUseBlock
+from fisk_ai.llm.model import Block, Response, ToolUseBlock
 from fisk_ai.text.ids import ksuid
 
 PREFIX = "call_"
 """Begins an id of our own; providers take letters, digits, ``_`` and ``-``."""
 
 
-def with_own_ids(response: Response, earlier: Sequence[Message]) -> Response:
+def with_own_ids(response: Response, earlier: AbstractSet[str]) -> Response:
     """Return ``response`` with a fresh id for each call whose own is empty or taken."""
-    taken = {call.id for message in earlier for call in calls_of(message.content)} | {""}
+    own_ids = {""}
     content: list[Block] = []
     for block in response.content:
         if isinstance(block, ToolUseBlock):
-            own = block.id if block.id not in taken else f"{PREFIX}{ksuid()}"
-            taken.add(own)
+            is_taken = block.id in own_ids or block.id in earlier
+            own = f"{PREFIX}{ksuid()}" if is_taken else block.id
+            own_ids.add(own)
             content.append(replace(block, id=own))
         else:
             content.append(block)

@@ -48,7 +48,9 @@ class Conversation:
     """What the model is shown, and where the run stands in it.
 
     ``iteration`` is the next model call's index over the whole session and ``cap`` the index no
-    call may reach. ``text`` is the prose of the last assistant message that had any.
+    call may reach. ``text`` is the prose of the last assistant message that had any. ``call_ids``
+    and ``has_blank`` (a reply is empty or holds blank prose) are kept up with ``messages``, so
+    that an iteration costs the same however long the conversation is.
     """
 
     messages: list[Message]
@@ -58,11 +60,19 @@ class Conversation:
     text: str = ""
     last_stop_reason: str = ""
     failed_attempts: int = 0
+    call_ids: set[str] = field(default_factory=set[str])
+    has_blank: bool = False
+
+    def __post_init__(self) -> None:
+        """Take in what the messages given hold."""
+        for message in self.messages:
+            self._note(message)
 
     def reply(self, content: tuple[Block, ...], stop_reason: str) -> None:
         """Append an assistant message and take its calls in hand."""
         message = Message("assistant", content)
         self.messages.append(message)
+        self._note(message)
         self.text = text_of(message) or self.text
         self.last_stop_reason = stop_reason
         self.failed_attempts = 0
@@ -86,6 +96,8 @@ class Conversation:
 
         The two user messages around such a reply become one.
         """
+        if not self.has_blank:
+            return tuple(self.messages)
         shown: list[Message] = []
         for message in self.messages:
             content = _said(message) if message.role == "assistant" else message.content
@@ -94,6 +106,12 @@ class Conversation:
             if content:
                 shown.append(Message(message.role, content))
         return tuple(shown)
+
+    def _note(self, message: Message) -> None:
+        if message.role == "assistant":
+            self.call_ids.update(call.id for call in calls_of(message.content))
+            says_all = bool(message.content) and _said(message) == message.content
+            self.has_blank = self.has_blank or not says_all
 
     def at_user_boundary(self) -> bool:
         """Say whether the last reply ended its turn, so that the next word is the person's."""

@@ -47,7 +47,7 @@ async def _iterate(active: ActiveRun) -> TurnEnd | None:
     conversation = active.conversation
     index = conversation.iteration
     conversation.iteration += 1
-    response = with_own_ids(await ask(active), conversation.messages)
+    response = with_own_ids(await ask(active), conversation.call_ids)
     count_reply(active.stats, response.usage)
     conversation.reply(response.content, response.stop_reason)
     await active.record(_record(index, response))

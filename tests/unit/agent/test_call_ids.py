@@ -71,4 +71,4 @@ async def test_a_batch_under_one_id_is_resumed_where_it_stopped(bench: AgentBenc
 
 def test_ids_that_are_free_and_everything_else_of_a_reply_stay_as_they_are() -> None:
     reply = Response((TextBlock("x"), ToolUseBlock("a", "look"), ToolUseBlock("b", "look")), "end")
-    assert with_own_ids(reply, [Message("user", (TextBlock("go"),))]) == reply
+    assert with_own_ids(reply, {"another"}) == reply
