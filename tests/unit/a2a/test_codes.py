@@ -120,7 +120,9 @@ def test_a_deferred_run_names_the_calls_it_waits_for() -> None:
 def test_a_used_up_budget_says_that_no_further_turn_is_taken() -> None:
     error = errors.FiskError("spent 9 of 5 tokens (llm.budget.max_tokens)")
     text = disposition(Facts(reason="budget", error=error)).text
-    assert text == "spent 9 of 5 tokens (llm.budget.max_tokens); it takes no further turn until then"
+    assert (
+        text == "spent 9 of 5 tokens (llm.budget.max_tokens); it takes no further turn until then"
+    )
 
 
 def test_a_crash_and_a_foreign_error_tell_nothing_of_their_detail() -> None:
