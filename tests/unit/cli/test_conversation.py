@@ -32,6 +32,7 @@ from fisk_ai.a2a.messages import (
 )
 from fisk_ai.a2a.reply_set import ReplySet
 from fisk_ai.bus.connection import Connection, Inbound
+from fisk_ai.bus.messages import Handler
 from fisk_ai.cli.conversation import Conversation, exit_code
 from fisk_ai.cli.handles import Handle
 from fisk_ai.cli.hosting import Hosted
@@ -151,6 +152,22 @@ async def _sleeping() -> AsyncGenerator[asyncio.subprocess.Process]:
         await process.wait()
 
 
+async def _ask(
+    request: AnyRequest, reply: ReplySet, connection: Connection, answered: Handler
+) -> None:
+    """Ask the person to choose, and give their answer to ``answered``."""
+    await connection.watch(subjects.elicit("cow", request.request), answered)
+    await reply.question(
+        ElicitRequestSelect(
+            **reply_header(request, "cow"),
+            question_id="q",
+            tool_use_id="c1",
+            question="?",
+            options=("red", "blue"),
+        )
+    )
+
+
 async def test_a_late_answer_is_sent_once_on_its_own_request(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -165,12 +182,7 @@ async def test_a_late_answer_is_sent_once_on_its_own_request(
             await inbound.refuse("404", "this run is not waiting")
             await reply.finish(ErrorTerminal(**header, error="waits", code="deferred"))
 
-        await connection.watch(subjects.elicit("cow", request.request), too_late)
-        await reply.question(
-            ElicitRequestSelect(
-                **header, question_id="q", tool_use_id="c1", question="?", options=("red", "blue")
-            )
-        )
+        await _ask(request, reply, connection, too_late)
 
     async with _stage(tmp_path, play) as stage:
         end = await stage.conversation.run()
@@ -195,12 +207,7 @@ async def test_an_answer_that_crosses_the_request_to_stop_starts_nothing(
             await inbound.refuse("404", "this run is not waiting")
             await reply.finish(ErrorTerminal(**header, error="parked", code="suspended"))
 
-        await connection.watch(subjects.elicit("cow", request.request), too_late)
-        await reply.question(
-            ElicitRequestSelect(
-                **header, question_id="q", tool_use_id="c1", question="?", options=("red", "blue")
-            )
-        )
+        await _ask(request, reply, connection, too_late)
 
     async with _stage(tmp_path, play) as stage:
         end = await stage.conversation.run()
