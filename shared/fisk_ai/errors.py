@@ -166,6 +166,24 @@ class ResultTooLargeError(StoreError):
     code = "answer_too_large"
 
 
+class StaleError(StoreError):
+    """A memory changed since this run read it, or was never read."""
+
+    code = "stale"
+
+
+class MemoryFullError(StoreError):
+    """A memory store holds as many memories as it may."""
+
+    code = "memory_full"
+
+
+class MemoryInputError(StoreError):
+    """A key, description or content that no memory can have."""
+
+    code = "memory_input"
+
+
 class RefusedError(FiskError):
     """A request that was understood and will not be done."""
 

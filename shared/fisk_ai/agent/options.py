@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
+from fisk_ai.agent.counts import Stats
 from fisk_ai.agent.events import DiscardEvents, EventSink
+from fisk_ai.agent.hooks import Hooks
 from fisk_ai.config import Config
-from fisk_ai.llm.model import Usage
 from fisk_ai.llm.provider import Provider
+from fisk_ai.llm.trace import TraceSummary
+from fisk_ai.memory.store import MemoryStore
 from fisk_ai.sessions.records import Reason
 from fisk_ai.sessions.store import Store
 from fisk_ai.toolkit.contract import Advisory, Tool
@@ -29,12 +33,27 @@ class HeldApproval:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SuppliedAnswer:
+    """The answer of a deferred call, given from outside; it becomes the call's result.
+
+    ``tool_name`` is the tool ``content`` was rendered for; empty fits any. The deferral of another
+    tool is not answered by it, and the run parks again.
+    """
+
+    tool_use_id: str
+    content: str
+    is_error: bool = False
+    tool_name: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Checkpoint:
     """How a run journals.
 
     ``resume_id`` names the session; ``create_if_missing`` starts it when it is not there;
-    ``follow_up`` adds a turn to one that is. ``request`` is the tag of the message behind this
-    run and ``conversation_token`` its caller's secret; both are recorded, never decided on.
+    ``follow_up`` adds a turn to one that is; ``answer`` completes a deferred call first.
+    ``request`` is the tag of the message behind this run and ``conversation_token`` its caller's
+    secret; both are recorded, never decided on.
     """
 
     enabled: bool = True
@@ -47,6 +66,20 @@ class Checkpoint:
     caller: str = ""
     request: str = ""
     approval: HeldApproval | None = None
+    answer: SuppliedAnswer | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NextPrompt:
+    """What a person at an interactive run did.
+
+    ``go_on`` false ends the run and keeps the session. ``reset`` forgets the conversation before
+    ``text``, which may be empty: then the next text opens the new one.
+    """
+
+    text: str = ""
+    reset: bool = False
+    go_on: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +90,18 @@ class Budget:
     max_iterations: int = 0
 
 
+class RunTrace(Protocol):
+    """A trace of the model's traffic, told how each run ended."""
+
+    async def summary(self, summary: TraceSummary) -> None:
+        """Write what a run did; never raises."""
+        ...
+
+    def take_failure(self) -> str:
+        """Return why a line could not be written, once; empty while everything was."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunOptions:
     """Everything one run needs; what is injected is used and never closed.
@@ -64,7 +109,9 @@ class RunOptions:
     ``app_tools`` are the application's commands, introspected once per process and selected
     already; ``app_advisories`` is what loading them found, told at the start of every run.
     ``suspend_requested`` is polled before each model call and each tool of a run that journals.
-    ``tool_work_dir`` must be an existing absolute directory when given.
+    ``tool_work_dir`` must be an existing absolute directory when given. ``next_prompt`` makes the
+    run interactive: it is asked after each turn. ``memory_store`` is needed where the
+    configuration enables memory. ``trace`` is told how the run ended.
     """
 
     config: Config
@@ -84,18 +131,10 @@ class RunOptions:
     budget: Budget = field(default_factory=Budget)
     events: EventSink = field(default_factory=DiscardEvents)
     prompter: Prompter = field(default_factory=DefaultDenyPrompter)
-
-
-@dataclass(slots=True, kw_only=True)
-class Stats:
-    """What a run did; a resumed run starts from what its session had done, but ``by_kind``."""
-
-    llm_calls: int = 0
-    tool_calls: int = 0
-    remote_tool_calls: int = 0
-    mcp_tool_calls: int = 0
-    by_kind: dict[str, int] = field(default_factory=dict[str, int])
-    usage: Usage = field(default_factory=Usage)
+    next_prompt: Callable[[], Awaitable[NextPrompt]] | None = None
+    hooks: Hooks = field(default_factory=Hooks)
+    memory_store: MemoryStore | None = None
+    trace: RunTrace | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

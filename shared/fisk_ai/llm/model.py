@@ -94,6 +94,7 @@ class Request:
     ``thinking`` is ``None`` when the configuration says nothing, ``interactive`` means that a
     person may take minutes between turns, and ``failed_attempts`` counts how often the call at
     this very position ended its run before (a script's failures are not played again).
+    ``iteration`` is the index of the call in its session, ``None`` where nobody counts.
     """
 
     model: str
@@ -107,6 +108,7 @@ class Request:
     prompt_cache: bool = True
     interactive: bool = False
     failed_attempts: int = 0
+    iteration: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -55,12 +55,46 @@ class Provider(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpRequest:
+    """One HTTP attempt on its way to a model; never its headers, which hold the key.
+
+    ``iteration`` is the call's index in its session, ``attempt`` counts retries from zero.
+    ``body`` is ``None`` where it cannot be read.
+    """
+
+    method: str
+    url: str
+    body: bytes | None
+    attempt: int = 0
+    iteration: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HttpResponse:
+    """What came back; ``error`` says why ``body`` could not be read, when it could not."""
+
+    status: int
+    reason: str
+    body: bytes | None
+    error: str = ""
+
+
+HttpCall = Callable[[HttpRequest], Awaitable[HttpResponse]]
+HttpMiddleware = Callable[[HttpRequest, HttpCall], Awaitable[HttpResponse]]
+"""Sees each HTTP attempt; awaits the next one in and returns what it returned, unchanged.
+
+A streamed body is complete when it is shown. The first of a list is the outermost.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class ProviderConfig:
     """Everything a factory may need.
 
     ``call_timeout_s`` bounds one call with all its retries. ``directory`` is where relative
-    paths in ``options`` start: the folder of ``agent.yaml``.
+    paths in ``options`` start: the folder of ``agent.yaml``. ``middlewares`` see the traffic of a
+    provider that speaks HTTP; others ignore them.
     """
 
     api_key: str = ""
@@ -68,6 +102,7 @@ class ProviderConfig:
     call_timeout_s: float = 120.0
     directory: str = "."
     options: Mapping[str, object] = field(default_factory=dict[str, object])
+    middlewares: tuple[HttpMiddleware, ...] = ()
 
 
 ProviderFactory = Callable[[ProviderConfig], Provider]

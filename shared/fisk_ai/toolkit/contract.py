@@ -75,6 +75,7 @@ class CallContext:
     """Which call this is; ``call_ref`` is ``<session>/<tool_use_id>``, empty without a session."""
 
     call_ref: str = ""
+    tool_use_id: str = ""
 
 
 class Tool(Protocol):

@@ -1,0 +1,1 @@
+"""Notes a model keeps for its later runs: a store with limits, and one run's authority over it."""

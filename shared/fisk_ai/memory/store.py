@@ -1,0 +1,148 @@
+"""The contract of a memory store, and the registry of backends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from fisk_ai.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryInfo:
+    """Which backend this is; ``location`` names it and is never a path, a credential or a URL."""
+
+    backend: str
+    location: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One memory in a listing."""
+
+    key: str
+    description: str
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """One memory as it is stored; ``description`` is empty for a file written by hand without."""
+
+    description: str
+    content: str
+
+
+class MemoryStore(Protocol):
+    """Where memories are kept; safe for independent processes on the same place.
+
+    Every method checks the key first. What a run has read is its authority to update, on a backend
+    that asks for it; :mod:`fisk_ai.memory.scope` holds it.
+    """
+
+    def info(self) -> MemoryInfo:
+        """Name the backend."""
+        ...
+
+    async def list(self) -> list[Entry]:
+        """Return every memory by key, in code point order; grants no authority."""
+        ...
+
+    async def read(self, key: str) -> Memory:
+        """Return one memory, which grants the authority to update it.
+
+        Raises:
+            NotFoundError: there is none.
+            MemoryInputError: the key is no legal one.
+            StoreError: it could not be read.
+        """
+        ...
+
+    async def peek(self, key: str) -> Memory:
+        """Return one memory and grant nothing; raises as :meth:`read`."""
+        ...
+
+    async def create(self, key: str, description: str, content: str) -> None:
+        """Write a memory that is not there yet.
+
+        Raises:
+            ExistsError: it is there.
+            MemoryFullError: the store holds its maximum.
+            MemoryInputError: the key, the description or the content breaks a limit.
+            StoreError: it could not be written.
+        """
+        ...
+
+    async def update(self, key: str, description: str, content: str) -> None:
+        """Write a memory over what this run last read of it.
+
+        Raises:
+            StaleError: it changed since, or this run never read it, where that is asked for.
+            MemoryInputError, StoreError: as :meth:`create`.
+        """
+        ...
+
+    async def delete(self, key: str) -> bool:
+        """Remove a memory and say whether there was one.
+
+        Raises:
+            MemoryInputError, StoreError: as :meth:`create`.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryConfig:
+    """What a backend may need; ``base`` is where a relative directory starts."""
+
+    identity: str
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
+    base: Path | None = None
+
+
+MemoryFactory = Callable[[MemoryConfig], MemoryStore]
+
+
+@dataclass(frozen=True, slots=True)
+class _Backend:
+    factory: MemoryFactory
+    needs_nats: bool
+
+
+_registry: dict[str, _Backend] = {}
+
+
+def register(name: str, factory: MemoryFactory, *, needs_nats: bool) -> None:
+    """Add a backend.
+
+    Raises:
+        ValueError: an empty or taken name; a mistake of the programmer, found at import.
+    """
+    if not name:
+        raise ValueError("a memory backend needs a name")
+    if name in _registry:
+        raise ValueError(f"memory backend {name!r} is registered twice")
+    _registry[name] = _Backend(factory, needs_nats)
+
+
+def names() -> list[str]:
+    """Return the registered backends, sorted."""
+    return sorted(_registry)
+
+
+def new(name: str, config: MemoryConfig) -> MemoryStore:
+    """Build the backend registered as ``name``; whatever can be found wrong is found here.
+
+    Raises:
+        ConfigError: an unknown name, or options the backend does not take.
+        SetupError: the place it stores in cannot be used.
+    """
+    backend = _registry.get(name)
+    if backend is None:
+        known = " ".join(names())
+        raise ConfigError(
+            f'unknown memory backend "{name}": known backends are [{known}]',
+            key="harness.memory.backend",
+        )
+    return backend.factory(config)

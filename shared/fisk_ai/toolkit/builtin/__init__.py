@@ -1,0 +1,1 @@
+"""The tools that come with an agent, each switched on by the configuration."""
