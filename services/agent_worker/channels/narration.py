@@ -77,5 +77,8 @@ class Narration:
             result_block(event.call_id, event.output, is_error=event.is_error)
         )
 
+    async def session_rotated(self, previous: str) -> None:
+        """Send nothing: a conversation of a caller keeps its session."""
+
     async def panicked(self, error: BaseException, stack: str) -> None:
         """Send nothing: a stack names paths and arguments, and belongs in the log."""

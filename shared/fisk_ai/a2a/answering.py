@@ -13,6 +13,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from fisk_ai.a2a.header import ChoiceWord
+from fisk_ai.a2a.hooks import TaskHooks
 from fisk_ai.a2a.messages import (
     Ack,
     Answer,
@@ -105,11 +106,19 @@ def late_answer(question: AnyQuestion, reply: AnyAnswer) -> Answer | None:
 class Answering:
     """The open questions of one task."""
 
-    def __init__(self, ask: Ask, deliver: Deliver, *, header: Callable[[], HeaderFields]) -> None:
+    def __init__(
+        self,
+        ask: Ask,
+        deliver: Deliver,
+        *,
+        header: Callable[[], HeaderFields],
+        hooks: TaskHooks | None = None,
+    ) -> None:
         """``ask`` reaches the person, ``deliver`` the agent; ``header`` stamps one message."""
         self._ask = ask
         self._deliver = deliver
         self._header = header
+        self._hooks = hooks
         self._open: dict[asyncio.Task[None], _Open] = {}
         self._failed: list[BaseException] = []
         self._unsent: list[Answer] = []
@@ -152,10 +161,13 @@ class Answering:
         again = (*self._unsent, *(self._unknown if is_parked else ()))
         return tuple(answer for answer in again if answer.tool_use_id not in self._done)
 
-    def stop(self) -> None:
+    async def stop(self) -> None:
         """Cancel whatever is left; for a reading that ends with an error of its own."""
-        for task in self._open:
+        left = tuple(self._open)
+        for task in left:
             task.cancel()
+        if left:
+            await asyncio.wait(left)
 
     def _close(self, task: asyncio.Task[None]) -> None:
         del self._open[task]
@@ -164,21 +176,36 @@ class Answering:
             self._failed.append(error)
 
     async def _answer(self, question: AnyQuestion, state: _Open) -> None:
-        given = await self._asked(question)
-        state.asking = False
-        reply = reply_to(question, given, self._header())
+        answered = held = False
+        try:
+            given = await self._asked(question)
+            state.asking = False
+            reply = reply_to(question, given, self._header())
+            answered = not isinstance(reply, ElicitReplyNoOperator)
+            held = await self._hand_over(question, reply)
+        finally:
+            if self._hooks is not None:
+                await self._hooks.settled(question, answered=answered, held=held)
+
+    async def _hand_over(self, question: AnyQuestion, reply: AnyAnswer) -> bool:
+        """Deliver ``reply``; ``True`` says that it is kept because that may not have worked."""
         try:
             await self._deliver(reply)
         except _NOT_DELIVERED:
-            self._keep(self._unsent, late_answer(question, reply))
+            return self._keep(self._unsent, late_answer(question, reply))
         except FiskError:
-            self._keep(self._unknown, late_answer(question, reply))
+            return self._keep(self._unknown, late_answer(question, reply))
+        return False
 
-    def _keep(self, kept: list[Answer], late: Answer | None) -> None:
-        if late is not None:
-            kept.append(late)
+    def _keep(self, kept: list[Answer], late: Answer | None) -> bool:
+        if late is None:
+            return False
+        kept.append(late)
+        return True
 
     async def _asked(self, question: AnyQuestion) -> Given:
+        if self._hooks is not None:
+            await self._hooks.asked(question)
         waiting = asyncio.create_task(self._keep_open(question), name="keep a question open")
         try:
             return await self._ask(question)

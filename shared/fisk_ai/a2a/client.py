@@ -10,6 +10,14 @@ from __future__ import annotations
 from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a.answering import Given
 from fisk_ai.a2a.exchange import Debug, Exchange
+from fisk_ai.a2a.hooks import (
+    CancelRequested,
+    ClientHooks,
+    PromptDeniedError,
+    TaskHooks,
+    submitted,
+    tell,
+)
 from fisk_ai.a2a.messages import (
     AnyRequest,
     Cancel,
@@ -25,10 +33,12 @@ from fisk_ai.errors import AgentUnavailableError, NoRespondersError, ProtocolMis
 
 __all__ = [
     "AgentClient",
+    "ClientHooks",
     "ClientLimits",
     "Debug",
     "Given",
     "IncompleteTaskError",
+    "PromptDeniedError",
     "TaskEnd",
     "TaskHandlers",
 ]
@@ -47,10 +57,12 @@ class AgentClient:
         *,
         debug: Debug | None = None,
         limits: ClientLimits | None = None,
+        hooks: ClientHooks | None = None,
     ) -> None:
         named = sender if isinstance(sender, Sender) else Sender(name=sender)
         self._exchange = Exchange(connection, identity, sender=named, debug=debug)
         self._limits = limits or ClientLimits()
+        self._hooks = hooks or ClientHooks()
 
     async def card(self, timeout_s: float = CARD_TIMEOUT_S) -> DiscoveryReply:
         """Return the agent's card.
@@ -78,9 +90,23 @@ class AgentClient:
                 second case the request may have been taken all the same.
             ServiceRefusedError: the request was refused before it was acknowledged.
             IncompleteTaskError: the set broke off; the outcome is unknown.
+            PromptDeniedError: a hook refused the prompt; nothing was sent.
             ProtocolError: the request breaks a rule of its shape; nothing was sent.
             BusError: the request could not be sent.
         """
+        request = await submitted(self._hooks, request)
+        hooks = TaskHooks(self._hooks, request)
+        try:
+            end = await self._exchanged(request, handlers, hooks)
+        except BaseException as exc:
+            await hooks.broke_off(exc)
+            raise
+        await hooks.ended(end.terminal)
+        return end
+
+    async def _exchanged(
+        self, request: AnyRequest, handlers: TaskHandlers, hooks: TaskHooks
+    ) -> TaskEnd:
         subject = subjects.task(self._exchange.identity)
         body = codec.encode(request)
         connection = self._exchange.connection
@@ -89,7 +115,9 @@ class AgentClient:
             self._exchange.dump(">", subject, body)
             await connection.publish_request(subject, body, reply=inbox.subject)
             await connection.flush()
-            reading = Reading(self._exchange, request, handlers=handlers, limits=self._limits)
+            reading = Reading(
+                self._exchange, request, handlers=handlers, limits=self._limits, hooks=hooks
+            )
             return await reading.run(inbox)
         finally:
             await inbox.close()
@@ -101,6 +129,8 @@ class AgentClient:
             ServiceRefusedError, ProtocolError, BusError: as their names say.
         """
         exchange = self._exchange
+        requested = CancelRequested(request=request_id, reason=reason)
+        await tell(self._hooks.cancel_requested, requested)
         subject = subjects.cancel(exchange.identity, request_id)
         header = request_header(exchange.sender, exchange.identity, request=request_id)
         try:

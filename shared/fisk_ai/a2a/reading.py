@@ -11,6 +11,7 @@ import math
 from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a.answering import Answering
 from fisk_ai.a2a.exchange import Exchange, raise_refusal
+from fisk_ai.a2a.hooks import TaskHooks
 from fisk_ai.a2a.messages import (
     FINAL_HEADER,
     Ack,
@@ -55,13 +56,17 @@ class Reading:
         *,
         handlers: TaskHandlers,
         limits: ClientLimits,
+        hooks: TaskHooks,
     ) -> None:
         self._exchange = exchange
         self._request = request
         self._handlers = handlers
         self._limits = limits
+        self._hooks = hooks
         self._subject = subjects.task(exchange.identity)
-        self._answering = Answering(handlers.on_question, self._deliver, header=self._stamp)
+        self._answering = Answering(
+            handlers.on_question, self._deliver, header=self._stamp, hooks=hooks
+        )
         self._loop = asyncio.get_running_loop()
         self._started = self._heard_at = self._probed_at = self._loop.time()
         self._heard = self._live = False
@@ -79,7 +84,7 @@ class Reading:
         except (IncompleteStreamError, BusError) as exc:
             raise self._broken(str(exc), await self._answering.finish()) from exc
         finally:
-            self._answering.stop()
+            await self._answering.stop()
         return TaskEnd(terminal=terminal, token=self._token, gaps=self._gaps, unsent=unsent)
 
     async def _to_terminal(self, inbox: Inbox) -> Terminal:
@@ -193,6 +198,7 @@ class Reading:
         self._token = ack.conversation_token or self._token
         if not ack.accepted:
             self._refused_at, self._reason = self._loop.time(), ack.reason
+        await self._hooks.acknowledged(ack)
         await self._handlers.on_ack(ack)
 
     def _refusal(self) -> Terminal:

@@ -57,7 +57,10 @@ class Caller:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Work:
-    """One run to do. ``done`` is called exactly once for work that was accepted."""
+    """One run to do. ``done`` is called exactly once for work that was accepted.
+
+    ``traceparent`` is the caller's span as it claims it: unauthenticated, and perhaps none.
+    """
 
     id: str
     done: Callable[[Outcome], Awaitable[None]]
@@ -71,6 +74,7 @@ class Work:
     events: EventSink = field(default_factory=DiscardEvents)
     prompter: Prompter = field(default_factory=DefaultDenyPrompter)
     human_paced: bool = False
+    traceparent: str = ""
 
 
 class Channel(Protocol):
