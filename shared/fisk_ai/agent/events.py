@@ -11,7 +11,10 @@ from fisk_ai.toolkit.contract import Advisory, Kind, Presentation
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Starting:
-    """The run is set up; ``tools`` counts the application's tools only."""
+    """The run is set up; ``tools`` counts the application's tools only.
+
+    ``traced`` says that the traffic with the model is written to a trace.
+    """
 
     tools: int
     thinking_enabled: bool
@@ -21,6 +24,7 @@ class Starting:
     resumed: bool
     no_application: bool
     standing_approvals: tuple[str, ...]
+    traced: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,13 +55,19 @@ class ToolCallEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResultEvent:
-    """A call ended with a result; ``output`` is what the model reads."""
+    """A call ended with a result; ``output`` is what the model reads.
+
+    ``tool_s`` are the seconds the tool worked, ``person_s`` those a person took: for the gate, or
+    as a whole where the tool itself puts a question.
+    """
 
     call_id: str
     present: Presentation
     kind: Kind
     output: str
     is_error: bool
+    tool_s: float = 0.0
+    person_s: float = 0.0
 
 
 class EventSink(Protocol):
@@ -95,6 +105,10 @@ class EventSink(Protocol):
         """A call has its result."""
         ...
 
+    async def session_rotated(self, previous: str) -> None:
+        """An interactive run began a new session; ``previous`` is the one it left, parked."""
+        ...
+
     async def panicked(self, error: BaseException, stack: str) -> None:
         """The run crashed; the stack is for a log, never for a peer."""
         ...
@@ -126,6 +140,9 @@ class DiscardEvents:
         """Drop it."""
 
     async def tool_result(self, event: ToolResultEvent) -> None:
+        """Drop it."""
+
+    async def session_rotated(self, previous: str) -> None:
         """Drop it."""
 
     async def panicked(self, error: BaseException, stack: str) -> None:

@@ -22,12 +22,21 @@ from fisk_ai.toolkit.contract import Advisory
 FAILURE_BYTES = 200
 """Room for the sentence a command fails with."""
 
+OUTPUT_BYTES = 2048
+"""Output kept in a record for debugging: a few screens, so that no call floods a log."""
+
 
 def first_line(output: str) -> str:
     """Return the first line that says something, at most 200 bytes and a mark."""
     line = next((line for line in output.splitlines() if line.strip()), "")
     cut = utf8_prefix(line, FAILURE_BYTES)
     return for_display(cut if cut == line else f"{cut}...")
+
+
+def _capped(output: str) -> dict[str, object]:
+    cut = utf8_prefix(output, OUTPUT_BYTES)
+    shown: dict[str, object] = {"output": for_display(cut)}
+    return shown if cut == output else {**shown, "truncated": True}
 
 
 class Narration:
@@ -79,12 +88,18 @@ class Narration:
         await self._inner.tool_call(event)
 
     async def tool_result(self, event: ToolResultEvent) -> None:
-        """Log the first line of a failed call."""
+        """Log the first line of a failed call, and for a debugger more of what it said."""
         if event.is_error:
             self._log.warning(
                 "tool call failed", call_id=event.call_id, said=first_line(event.output)
             )
+            self._log.debug("tool output", call_id=event.call_id, **_capped(event.output))
         await self._inner.tool_result(event)
+
+    async def session_rotated(self, previous: str) -> None:
+        """Log which session the run left."""
+        self._log.info("session rotated", previous=previous)
+        await self._inner.session_rotated(previous)
 
     async def panicked(self, error: BaseException, stack: str) -> None:
         """Log the stack of a crash; it goes nowhere else."""

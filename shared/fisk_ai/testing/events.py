@@ -23,6 +23,7 @@ EventName = Literal[
     "message",
     "tool_call",
     "tool_result",
+    "session_rotated",
     "panicked",
 ]
 
@@ -88,6 +89,10 @@ class RecordingEvents:
     async def tool_result(self, event: ToolResultEvent) -> None:
         """Keep it."""
         self.recorded.append(Recorded("tool_result", event))
+
+    async def session_rotated(self, previous: str) -> None:
+        """Keep the id of the session that was left."""
+        self.recorded.append(Recorded("session_rotated", previous))
 
     async def panicked(self, error: BaseException, stack: str) -> None:
         """Keep the error; a stack differs with every run."""

@@ -51,6 +51,9 @@ class Told(DiscardEvents):
     async def tool_result(self, event: ToolResultEvent) -> None:
         self.names.append("tool_result")
 
+    async def session_rotated(self, previous: str) -> None:
+        self.names.append(f"session_rotated {previous}")
+
     async def panicked(self, error: BaseException, stack: str) -> None:
         self.names.append("panicked")
 
@@ -110,7 +113,18 @@ async def test_a_successful_result_leaves_no_line_and_a_failed_one_its_first() -
         await narration.tool_result(_result("the whole report", is_error=False))
         await narration.tool_result(_result("\n\nno such user\ndetails", is_error=True))
 
-    assert [line["said"] for line in lines] == ["no such user"]
+    assert [line["said"] for line in lines if "said" in line] == ["no such user"]
+
+
+@pytest.mark.parametrize(("size", "truncated"), [(2048, None), (2049, True)])
+async def test_a_failed_output_is_capped_for_debugging_and_says_so(
+    size: int, truncated: bool | None
+) -> None:
+    with capture_logs() as lines:
+        await Narration(Told(), "w1").tool_result(_result("x" * size, is_error=True))
+
+    (kept,) = (line for line in lines if line["log_level"] == "debug")
+    assert (kept["output"], kept.get("truncated")) == ("x" * 2048, truncated)
 
 
 async def test_advisories_are_logged_always() -> None:
@@ -140,9 +154,10 @@ async def test_everything_reaches_the_channel_in_order() -> None:
     await narration.tool_call(_call())
     await narration.tool_result(_result("out", is_error=True))
     await narration.warn(Advisory(kind="x"))
+    await narration.session_rotated("s1")
 
     assert narration.wants_deltas()
-    assert told.names == ["llm_request", "tool_call", "tool_result", "warn"]
+    assert told.names == ["llm_request", "tool_call", "tool_result", "warn", "session_rotated s1"]
 
 
 @given(output=st.text())
