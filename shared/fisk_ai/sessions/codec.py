@@ -17,9 +17,6 @@ from fisk_ai.text.gojson import RawJSON, dumps
 NAMESPACE = "io.choria.fisk-ai.v1.session."
 """Prefix of every record's protocol; the payload's key follows."""
 
-MEMORY_KEY_LIMIT = 200
-"""Longest memory key, in characters, that a snapshot of revisions may hold."""
-
 NESTING_LIMIT = 400
 """Deepest JSON that is written: readers recurse, and may start from a fuller stack than ours."""
 
@@ -109,8 +106,10 @@ def _too_deep(body: bytes) -> str:
 
 def _broken_revision(payload: MemoryRevisions) -> str:
     for key, revision in payload.revisions.items():
-        if not 1 <= len(key) <= MEMORY_KEY_LIMIT:
-            return f"a memory key has {len(key)} characters instead of 1 to {MEMORY_KEY_LIMIT}"
+        if not 1 <= len(key) <= shapes.MEMORY_KEY_LIMIT:
+            return (
+                f"a memory key has {len(key)} characters instead of 1 to {shapes.MEMORY_KEY_LIMIT}"
+            )
         if revision < 1:
             return "a memory revision is below 1"
     return ""

@@ -36,6 +36,9 @@ from fisk_ai.text.gojson import RawJSON, loads
 INT64 = range(-(2**63), 2**63)
 UINT64 = range(2**64)
 
+MEMORY_KEY_LIMIT = 200
+"""Longest memory key, in characters, that a snapshot of revisions may hold."""
+
 NULL = RawJSON(b"null")
 """What a missing member reads as."""
 
@@ -52,11 +55,13 @@ def _as_it_is(value: object) -> object:
 class Kind:
     """A type of value: how it is read from JSON text, written as plain data, and when empty.
 
-    ``null_counts`` says that ``null`` spells the empty value even where a value is required.
+    ``schema`` says the same in JSON Schema, for the schemas that are published. ``null_counts``
+    says that ``null`` spells the empty value even where a value is required.
     """
 
     read: Callable[[RawJSON], object]
     empty: object
+    schema: Mapping[str, object]
     write: Callable[..., object] = _as_it_is
     null_counts: bool = False
 
@@ -181,24 +186,39 @@ def _read_summary(raw: RawJSON) -> Mapping[str, object] | None:
 
 
 def _read_fingerprint(raw: RawJSON) -> Fingerprint:
-    return Fingerprint(**read_keys(_FINGERPRINT, rawjson.members(raw))[0])  # pyright: ignore[reportArgumentType] - types come from the table
+    return Fingerprint(**read_keys(FINGERPRINT, rawjson.members(raw))[0])  # pyright: ignore[reportArgumentType] - types come from the table
 
 
 def _write_fingerprint(value: Fingerprint) -> dict[str, object]:
-    return write_keys(_FINGERPRINT, value)
+    return write_keys(FINGERPRINT, value)
 
 
-_TEXT = Kind(read_text, "")
-_FLAG = Kind(read_flag, empty=False)
-_INT = Kind(_read_int64, 0, null_counts=True)
-_TIME = Kind(read_time, clock.UNSET)
-_MESSAGE = Kind(blocks.message_from_json, Message("user", ()), blocks.message_to_json)
-_RESULT = Kind(blocks.tool_result_from_json, ToolResultBlock("", ""), blocks.tool_result_to_json)
-_KIND = Kind(_read_kind, "")
-_REVISIONS = Kind(_read_revisions, {}, _sorted)
-_SUMMARY = Kind(_read_summary, None, dict)
+_STRING = {"type": "string"}
+_MOMENT = _STRING | {"format": "date-time"}
+_OBJECT = {"type": "object"}
+_REVISION_MAP = _OBJECT | {
+    "propertyNames": {"minLength": 1, "maxLength": MEMORY_KEY_LIMIT},
+    "additionalProperties": {"type": "integer", "minimum": 1, "maximum": UINT64[-1]},
+}
 
-_FINGERPRINT = (
+_TEXT = Kind(read_text, "", _STRING)
+_FLAG = Kind(read_flag, empty=False, schema={"type": "boolean"})
+_INT = Kind(
+    _read_int64,
+    0,
+    {"type": "integer", "minimum": INT64[0], "maximum": INT64[-1]},
+    null_counts=True,
+)
+_TIME = Kind(read_time, clock.UNSET, _MOMENT)
+_MESSAGE = Kind(blocks.message_from_json, Message("user", ()), _OBJECT, blocks.message_to_json)
+_RESULT = Kind(
+    blocks.tool_result_from_json, ToolResultBlock("", ""), _OBJECT, blocks.tool_result_to_json
+)
+_KIND = Kind(_read_kind, "", _STRING)
+_REVISIONS = Kind(_read_revisions, {}, _REVISION_MAP, _sorted)
+_SUMMARY = Kind(_read_summary, None, _OBJECT, dict)
+
+FINGERPRINT = (
     Key("provider", _TEXT, kept=True),
     Key("model", _TEXT, kept=True),
     Key("system_hash", _TEXT, kept=True),
@@ -208,6 +228,8 @@ _FINGERPRINT = (
     Key("max_tokens", _INT, kept=True),
     Key("max_iterations", _INT, kept=True),
 )
+"""What a session was started with, inside its ``meta`` record."""
+
 _PRINT = Kind(
     _read_fingerprint,
     Fingerprint(
@@ -219,14 +241,16 @@ _PRINT = Kind(
         max_tokens=0,
         max_iterations=0,
     ),
+    {"$ref": "session.common.json#/$defs/fingerprint"},
     _write_fingerprint,
 )
+_NUMBER: Mapping[str, object] = {"type": "integer", "minimum": 1, "maximum": UINT64[-1]}
 
 ENVELOPE = (
-    Key("seq", Kind(_read_uint64, 0), required=True),
+    Key("seq", Kind(_read_uint64, 0, _NUMBER), required=True),
     Key("protocol", _TEXT, required=True),
     Key("optional", _FLAG),
-    Key("time", Kind(read_time, "")),
+    Key("time", Kind(read_time, "", _MOMENT)),
 )
 """What stands around every payload."""
 

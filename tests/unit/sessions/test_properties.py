@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 
 from hypothesis import given
@@ -100,6 +101,14 @@ def test_records_survive_encoding(records: list[Record]) -> None:
     bodies = [codec.encode(record) for record in records]
     assert [codec.decode(body) for body in bodies] == records
     assert all(b"\n" not in body for body in bodies)
+
+
+@given(records=journals())
+def test_every_record_that_is_written_satisfies_its_published_schema(
+    validate: Callable[[bytes], None], records: list[Record]
+) -> None:
+    for record in records:
+        validate(codec.encode(record))
 
 
 @given(journals())
