@@ -8,12 +8,13 @@ import sys
 from collections.abc import Callable, Sequence
 
 from agent_worker import arguments as command_line
+from agent_worker.additions import Additions
 from agent_worker.ready import ReadyLine
 from fisk_ai import imports
 from fisk_ai.errors import FiskError
 
 
-def main(argv: Sequence[str]) -> int:
+def main(argv: Sequence[str], additions: Additions | None = None) -> int:
     """Run the worker and return its exit code: 0 after an orderly end, else 1."""
     try:
         arguments = command_line.parse(argv)
@@ -26,7 +27,7 @@ def main(argv: Sequence[str]) -> int:
             from agent_worker.app import run  # noqa: PLC0415 - a usage error needs none of it
 
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            return runner.run(run(arguments, os.environ, ready))
+            return runner.run(run(arguments, os.environ, ready, additions))
     except FiskError as exc:
         ready.refused(str(exc))
         return 1

@@ -7,12 +7,14 @@ from collections.abc import Mapping
 
 from agent_worker import logs, resources
 from agent_worker import settings as environment
+from agent_worker.additions import Additions
 from agent_worker.arguments import Arguments
 from agent_worker.channels.prompts import PromptsChannel
 from agent_worker.ready import ReadyLine
-from agent_worker.resources import Built
+from agent_worker.resources import Built, Place
 from agent_worker.settings import Settings
 from agent_worker.stopping import Stopping
+from fisk_ai.agent.hooks import Hooks
 from fisk_ai.bus.service import Service as MicroService
 from fisk_ai.config import Config
 from fisk_ai.errors import FiskError
@@ -24,7 +26,12 @@ from fisk_ai.version import __version__
 _log = get_logger("agent_worker")
 
 
-async def run(arguments: Arguments, environ: Mapping[str, str], ready: ReadyLine) -> int:
+async def run(
+    arguments: Arguments,
+    environ: Mapping[str, str],
+    ready: ReadyLine,
+    additions: Additions | None = None,
+) -> int:
     """Start the worker, serve until it is told to end, and return its exit code.
 
     Raises:
@@ -34,7 +41,8 @@ async def run(arguments: Arguments, environ: Mapping[str, str], ready: ReadyLine
     settings = environment.read(environ)
     _configure_logs(arguments, settings)
     config = resources.load_config(arguments)
-    built = await resources.build(config, arguments, settings, environ)
+    place = Place(arguments=arguments, settings=settings, environ=environ)
+    built = await resources.build(config, place, additions or Additions())
     try:
         service = await built.connection.service(config.identity)
         channel = PromptsChannel(
@@ -72,6 +80,10 @@ class _Worker:
                 session_store=built.store,
                 app_tools=built.application.tools,
                 app_advisories=built.application.advisories,
+                custom_tools=built.additions.tools,
+                hooks=built.additions.hooks or Hooks(),
+                memory_store=built.memory,
+                trace=built.debug.trace,
                 verbose=arguments.verbose,
             )
         )
@@ -107,7 +119,7 @@ class _Worker:
             model=config.llm.model,
             provider=config.llm.provider,
             sessions=self._built.store.info().backend,
-            tools=len(self._built.application.tools),
+            tools=self._built.tool_count,
             start_s=round(took_s, 3),
         )
 

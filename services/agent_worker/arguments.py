@@ -18,6 +18,7 @@ class Arguments:
     ``hosted`` serves one terminal over its private broker; ``no_operator`` says that nobody sits
     there, so that no grant of an earlier run counts either. ``ready_fd`` takes the one line that
     says whether the start succeeded; ``owner_fd`` is a pipe that closes when the terminal is gone.
+    ``trace`` and ``http_debug`` are files made anew for the model's traffic.
     """
 
     config: Path
@@ -26,6 +27,8 @@ class Arguments:
     no_operator: bool = False
     state_dir: Path | None = None
     root_dir: Path | None = None
+    trace: Path | None = None
+    http_debug: Path | None = None
     ready_fd: int | None = None
     owner_fd: int | None = None
     verbose: bool = False
@@ -52,6 +55,8 @@ def parse(argv: Sequence[str]) -> Arguments:
     )
     parser.add_argument("--state-dir", type=Path, help="keep sessions in this directory")
     parser.add_argument("--root-dir", type=Path, help="replace root_directory")
+    parser.add_argument("--trace", type=Path, help="write the model's traffic there, a line each")
+    parser.add_argument("--http-debug", type=Path, help="write the model's HTTP messages there")
     parser.add_argument("--ready-fd", type=_descriptor, help="descriptor for the ready line")
     parser.add_argument(
         "--owner-fd", type=_descriptor, help="descriptor that closes with the owner"

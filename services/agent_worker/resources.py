@@ -12,13 +12,16 @@ from collections.abc import Coroutine, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from agent_worker.additions import Additions
 from agent_worker.arguments import Arguments
+from agent_worker.debug_files import DebugFiles, open_debug_files
 from agent_worker.settings import HOSTED_START_TIMEOUT_S, Settings
 from fisk_ai.bus.connection import Connection, ConnectOptions, connect
 from fisk_ai.config import Config, Mode, load
 from fisk_ai.errors import FiskError, SetupError
 from fisk_ai.llm import builtin as _providers
 from fisk_ai.llm import provider as llm
+from fisk_ai.memory.store import MemoryConfig, MemoryStore
 from fisk_ai.sessions import choice
 from fisk_ai.sessions import store as sessions
 from fisk_ai.sessions.places import root_directory
@@ -34,13 +37,29 @@ REGISTERED = _providers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Place:
+    """Where this worker was started: its command line, its settings and its environment."""
+
+    arguments: Arguments
+    settings: Settings
+    environ: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Built:
-    """Everything a worker serves with; all of it is this process's own to close."""
+    """Everything a worker serves with; all of it is this process's own to close.
+
+    ``tool_count`` is the number of tools a run is given.
+    """
 
     provider: llm.Provider
     application: LoadedApplication
     store: sessions.Store
     connection: Connection
+    memory: MemoryStore | None
+    debug: DebugFiles
+    additions: Additions
+    tool_count: int
 
     async def close(self) -> None:
         """Let the last messages out and release everything."""
@@ -48,6 +67,7 @@ class Built:
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(CLOSE_TIMEOUT_S):
                 await self.provider.close()
+        await self.debug.close()
 
 
 def load_config(arguments: Arguments) -> Config:
@@ -66,26 +86,37 @@ def load_config(arguments: Arguments) -> Config:
     return config.model_copy(update={"root_directory": str(base) if base is not None else ""})
 
 
-async def build(
-    config: Config, arguments: Arguments, settings: Settings, environ: Mapping[str, str]
-) -> Built:
+async def build(config: Config, place: Place, additions: Additions) -> Built:
     """Build everything, at the same time where that is possible.
 
     Raises:
         FiskError: the first thing that could not be built, in one sentence.
     """
     llm.require_known(config.llm.provider)
-    options = connection_options(config, arguments, settings)
-    store = session_store(config, arguments.state_dir, environ)
+    options = connection_options(config, place.arguments, place.settings)
+    store = session_store(config, place.arguments.state_dir, place.environ)
+    memory = memory_store(config)
+    debug = open_debug_files(config, place.arguments)
     provider, application, connection = await _together(
-        asyncio.to_thread(build_provider, config, settings),
-        build_application(config, environ),
+        asyncio.to_thread(build_provider, config, place.settings, debug.middlewares),
+        build_application(config, place.environ, additions),
         connect(options),
     )
-    return Built(provider=provider, application=application, store=store, connection=connection)
+    return Built(
+        provider=provider,
+        application=application,
+        store=store,
+        connection=connection,
+        memory=memory,
+        debug=debug,
+        additions=additions,
+        tool_count=len(application.tools) + len(additions.tools),
+    )
 
 
-def build_provider(config: Config, settings: Settings) -> llm.Provider:
+def build_provider(
+    config: Config, settings: Settings, middlewares: tuple[llm.HttpMiddleware, ...] = ()
+) -> llm.Provider:
     """Build the model's provider; importing its library may take most of a second.
 
     Raises:
@@ -106,11 +137,14 @@ def build_provider(config: Config, settings: Settings) -> llm.Provider:
             call_timeout_s=config.llm.budget.call_timeout_s,
             directory=str(config.directory),
             options=config.llm.options,
+            middlewares=middlewares,
         ),
     )
 
 
-async def build_application(config: Config, environ: Mapping[str, str]) -> LoadedApplication:
+async def build_application(
+    config: Config, environ: Mapping[str, str], additions: Additions
+) -> LoadedApplication:
     """Load the application; nothing of a turn may begin in a worker without a single tool.
 
     Raises:
@@ -118,7 +152,7 @@ async def build_application(config: Config, environ: Mapping[str, str]) -> Loade
     """
     application = await load_application(config, environ=environ)
     require_tools(
-        application.tools,
+        (*application.tools, *additions.tools),
         application_path=config.application_path,
         source=str(config.source),
     )
@@ -140,6 +174,28 @@ def session_store(
         state_dir=str(state_dir) if state_dir is not None else None,
         base=Path(config.root_directory) if config.root_directory else None,
         environ=environ,
+    )
+
+
+def memory_store(config: Config) -> MemoryStore | None:
+    """Open the memory store that the configuration names; ``None`` while memory is off.
+
+    Raises:
+        ConfigError, SetupError: it cannot be used.
+    """
+    declared = config.harness.memory
+    if not declared.enabled:
+        return None
+    # Here, for workers without memory; from there, so that the backends are registered.
+    from fisk_ai.memory.builtin import store  # noqa: PLC0415
+
+    return store.new(
+        declared.backend,
+        MemoryConfig(
+            identity=config.identity,
+            options=declared.options,
+            base=Path(config.root_directory) if config.root_directory else None,
+        ),
     )
 
 

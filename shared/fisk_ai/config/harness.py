@@ -11,6 +11,8 @@ from fisk_ai.config.block import Block, Text, Whole, seconds
 DEFAULT_TOOL_TIMEOUT_S: Final = 300.0
 DEFAULT_EMBEDDINGS_TIMEOUT_S: Final = 30.0
 DEFAULT_SESSION_BACKEND: Final = "file"
+DEFAULT_MEMORY_BACKEND: Final = "file"
+DEFAULT_PII_MODE: Final = "redact"
 PII_OFF: Final = "off"
 
 
@@ -29,13 +31,18 @@ class BuiltinTool(Block):
 
 
 class Memory(Block):
-    """Notes the agent keeps between conversations."""
+    """Notes the agent keeps between conversations; ``options`` belong to the backend."""
 
     enabled: bool = False
-    backend: Text = "file"
+    backend: Text = DEFAULT_MEMORY_BACKEND
     no_index: bool = False
     read_only: bool = False
     options: dict[str, object] = Field(default_factory=dict)
+
+    @property
+    def declared(self) -> bool:
+        """Whether the file names the backend, or leaves it to the default."""
+        return "backend" in self.model_fields_set
 
 
 class Citation(Block):
@@ -89,9 +96,9 @@ class Sessions(Block):
 
 
 class Pii(Block):
-    """What happens to personal data on its way to the model."""
+    """What happens to personal data on its way to the model: ``redact``, ``reject`` or ``off``."""
 
-    mode: Text = ""
+    mode: Text = DEFAULT_PII_MODE
 
 
 class Harness(Block):

@@ -9,7 +9,7 @@ from fisk_ai.config.model import Config
 from fisk_ai.config.prepare import prepare
 from fisk_ai.config.scalar import quote_whole
 from fisk_ai.config.standing import refuse_unbuilt
-from fisk_ai.config.validate import Mode, validate
+from fisk_ai.config.validate import Mode, check_always, validate
 from fisk_ai.errors import ConfigError
 
 
@@ -45,6 +45,8 @@ def loads(text: str, mode: Mode, *, source: Path) -> Config:
 
 def _checked(written: Config, mode: Mode) -> Config:
     config = prepare(written)
-    refuse_unbuilt(config)
+    check_always(config)
+    if mode is not Mode.LENIENT:
+        refuse_unbuilt(config)
     validate(config, mode)
     return config

@@ -13,7 +13,7 @@ from typing import Final
 
 from fisk_ai.config.duration import parse_duration
 from fisk_ai.config.expose import A2A, Expose, Prompts
-from fisk_ai.config.harness import Harness, Knowledge, Sessions
+from fisk_ai.config.harness import DEFAULT_PII_MODE, Harness, Knowledge, Memory, Sessions
 from fisk_ai.config.llm import (
     DEFAULT_MAX_ITERATIONS,
     DEFAULT_MAX_TOKENS,
@@ -79,12 +79,22 @@ def _word(text: str, default: str = "") -> str:
 
 
 def _normalise_harness(harness: Harness) -> Harness:
-    pii = harness.pii.model_copy(update={"mode": _word(harness.pii.mode)})
+    mode = _word(harness.pii.mode, DEFAULT_PII_MODE)
     tags = _unique(harness.confirm_tags)
-    sessions = harness.sessions
+    sessions, memory = harness.sessions, harness.memory
     if not sessions.backend:
         sessions = Sessions(options=sessions.options)
-    return harness.model_copy(update={"confirm_tags": tags, "pii": pii, "sessions": sessions})
+    if not memory.backend:
+        written = memory.model_dump(exclude={"backend"}, exclude_unset=True)
+        memory = Memory.model_validate(written)
+    return harness.model_copy(
+        update={
+            "confirm_tags": tags,
+            "pii": harness.pii.model_copy(update={"mode": mode}),
+            "sessions": sessions,
+            "memory": memory,
+        }
+    )
 
 
 def _normalise_llm(llm: Llm) -> Llm:

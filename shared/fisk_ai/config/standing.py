@@ -1,8 +1,8 @@
 """What this release does with every key of the file: works, holds anyway, reserved, not built.
 
 This is the one place that says so; ``docs/reference/configuration.md`` repeats it for people. A
-key that is not built is known: its type is checked, and a value that would change what the
-agent does is refused, never dropped.
+key that is not built is known and checked, and a value that would change what the agent does is
+refused by whatever runs the agent, never dropped; commands that describe the file tell of it.
 """
 
 from __future__ import annotations
@@ -51,6 +51,7 @@ CONSUMED: Final[dict[str, str]] = {
             "prompts",
             "application_path",
             "root_directory",
+            "nats_context",
             "system_prompt",
             "include.tools",
             "include.tags",
@@ -58,6 +59,14 @@ CONSUMED: Final[dict[str, str]] = {
             "exclude.tags",
             "global_flags",
             "harness.confirm_tags",
+            "harness.human_in_the_loop.enabled",
+            "harness.tools",
+            "harness.memory.enabled",
+            "harness.memory.backend",
+            "harness.memory.no_index",
+            "harness.memory.read_only",
+            "harness.memory.options",
+            "harness.pii.mode",
             "harness.sessions.backend",
             "harness.sessions.options",
             "llm.model",
@@ -81,12 +90,8 @@ CONSUMED: Final[dict[str, str]] = {
 }
 """Keys that change what this release does, each with the accessor that is read for it."""
 
-HOLDS: Final = ("nats_context", "harness.no_tui", "harness.no_bell")
-"""Keys whose wish is true whatever they say.
-
-There is no full-screen view and no bell to switch off, and an agent that a terminal hosts speaks
-over a broker of its own. A served agent would need its context: there the key is refused.
-"""
+HOLDS: Final = ("harness.no_tui", "harness.no_bell")
+"""Keys whose wish is true whatever they say: there is no full-screen view and no bell."""
 
 RESERVED: Final = ("remote_agents",)
 """Keys that are accepted and read by nothing, in every release so far."""
@@ -94,6 +99,7 @@ RESERVED: Final = ("remote_agents",)
 _REMOVE_ENTRIES: Final = "remove its entries"
 _REMOVE_BLOCK: Final = "remove the block"
 _SWITCH_OFF: Final = "remove the block or set enabled: false"
+_TO_FILE: Final = 'set it to "file"'
 
 UNBUILT: Final = (
     Unbuilt("remote_tools", lambda c: c.remote_tools, _REMOVE_ENTRIES),
@@ -130,24 +136,25 @@ UNBUILT: Final = (
         value="park",
     ),
     Unbuilt(
-        "harness.human_in_the_loop", lambda c: c.harness.human_in_the_loop.enabled, _SWITCH_OFF
+        "harness.memory.backend",
+        lambda c: c.harness.memory.enabled and c.harness.memory.backend == "jetstream",
+        _TO_FILE,
+        value="jetstream",
     ),
-    Unbuilt("harness.tools", lambda c: c.harness.tools, _REMOVE_ENTRIES),
-    Unbuilt("harness.memory", lambda c: c.harness.memory.enabled, _SWITCH_OFF),
     Unbuilt("harness.knowledge", lambda c: c.harness.knowledge.enabled, _SWITCH_OFF),
     Unbuilt(
         "harness.sessions.backend",
         lambda c: c.harness.sessions.backend == "jetstream",
-        'set it to "file"',
+        _TO_FILE,
         value="jetstream",
-    ),
-    Unbuilt(
-        "harness.pii.mode",
-        lambda c: c.harness.pii.mode not in ("", "off"),
-        "remove it or set it to off, and know that personal data reaches the model as it is",
     ),
     Unbuilt("telemetry", lambda c: c.telemetry.enabled, _SWITCH_OFF),
 )
+
+
+def unbuilt_wishes(config: Config) -> tuple[ConfigError, ...]:
+    """Return what this release cannot grant, in the order of the table: one refusal for each."""
+    return tuple(_refusal(entry) for entry in UNBUILT if entry.is_set(config))
 
 
 def refuse_unbuilt(config: Config) -> None:
@@ -156,7 +163,11 @@ def refuse_unbuilt(config: Config) -> None:
     Raises:
         ConfigError: names the key and what to do.
     """
-    for entry in UNBUILT:
-        if entry.is_set(config):
-            what = f'{entry.key} "{entry.value}"' if entry.value else entry.key
-            raise ConfigError(f"{what} is not built yet: {entry.remedy}", key=entry.key)
+    wishes = unbuilt_wishes(config)
+    if wishes:
+        raise wishes[0]
+
+
+def _refusal(entry: Unbuilt) -> ConfigError:
+    what = f'{entry.key} "{entry.value}"' if entry.value else entry.key
+    return ConfigError(f"{what} is not built yet: {entry.remedy}", key=entry.key)

@@ -37,7 +37,6 @@ def validate(config: Config, mode: Mode) -> None:
     Raises:
         ConfigError: the first thing missing, with its key and why it is needed.
     """
-    _check_always(config)
     if mode is Mode.AGENT:
         _require_prompt(config, "to run an agent")
         _require_model(config, "to run an agent")
@@ -45,7 +44,12 @@ def validate(config: Config, mode: Mode) -> None:
         _check_serve(config)
 
 
-def _check_always(config: Config) -> None:
+def check_always(config: Config) -> None:
+    """Refuse what no process could work with.
+
+    Raises:
+        ConfigError: the first such value, with its key.
+    """
     if config.global_flags and not config.application_path:
         raise ConfigError(
             "global_flags is set but application_path is not: they are flags of the wrapped"
@@ -82,12 +86,6 @@ def _near(identity: str) -> str:
 
 
 def _check_serve(config: Config) -> None:
-    if config.nats_context:
-        raise ConfigError(
-            f"nats_context {quote(config.nats_context)} is not built yet for a served agent: remove"
-            " it and name the broker in FISK_AI_NATS_URL",
-            key="nats_context",
-        )
     a2a = config.expose.agent.a2a
     if a2a is None:
         return

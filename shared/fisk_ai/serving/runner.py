@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from fisk_ai.agent.options import RunOptions, RunResult
+from fisk_ai.agent.hooks import Hooks
+from fisk_ai.agent.options import RunOptions, RunResult, RunTrace
 from fisk_ai.agent.run import run
 from fisk_ai.config import Config
 from fisk_ai.llm.provider import Provider
+from fisk_ai.memory.store import MemoryStore
 from fisk_ai.serving.barrier import Runner
 from fisk_ai.serving.contract import Outcome, Work
 from fisk_ai.serving.narration import Narration
@@ -27,6 +29,9 @@ class Resources:
     app_tools: Sequence[Tool] = ()
     app_advisories: Sequence[Advisory] = ()
     custom_tools: Sequence[Tool] = ()
+    hooks: Hooks = field(default_factory=Hooks)
+    memory_store: MemoryStore | None = None
+    trace: RunTrace | None = None
     tool_work_dir: Path | None = None
     verbose: bool = False
 
@@ -53,6 +58,9 @@ def options_of(work: Work, resources: Resources) -> RunOptions:
         app_tools=resources.app_tools,
         app_advisories=resources.app_advisories,
         custom_tools=resources.custom_tools,
+        hooks=resources.hooks,
+        memory_store=resources.memory_store,
+        trace=resources.trace,
         prompt=work.prompt,
         context=work.context,
         checkpoint=checkpoint,

@@ -99,14 +99,6 @@ WHEN = "when expose.agent.a2a.prompts is set"
                 " request_timeout alone to bound the requests this agent sends"
             ),
         ),
-        (
-            Mode.SERVE,
-            "nats_context: prod\nidentity: x\n" + AGENT + PROMPTS,
-            (
-                'nats_context "prod" is not built yet for a served agent: remove it and name the'
-                " broker in FISK_AI_NATS_URL"
-            ),
-        ),
         *[
             (
                 mode,

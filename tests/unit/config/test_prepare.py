@@ -18,7 +18,7 @@ def test_an_empty_configuration_has_the_documented_defaults(read: Read) -> None:
     assert config.identity == "fisk-ai"
     assert config.harness.tool_timeout_s == 300.0
     assert (config.harness.sessions.backend, config.harness.sessions.declared) == ("file", False)
-    assert config.harness.pii.mode == ""
+    assert config.harness.pii.mode == "redact"
     assert config.llm.provider == "anthropic"
     assert config.llm.thinking_enabled is None
     assert config.llm.output_cap == 8192

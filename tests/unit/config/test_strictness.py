@@ -194,7 +194,7 @@ def test_a_slip_of_the_pen_is_explained_without_the_parser_s_words(
         ("options: {}", '"harness.sessions.options" or "llm.options"'),
         ("harness: {mcp: {}}", '"expose.agent.mcp"'),
         ("harness: {sessions: {directory: x}}", '"harness.sessions.options.directory"'),
-        ("harness: {options: {}}", '"harness.sessions.options"'),
+        ("harness: {options: {}}", '"harness.memory.options" or "harness.sessions.options"'),
         ("harness: {model: x}", '"llm.model"'),
         ("llm: {script: x}", '"llm.options.script"'),
         (
