@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
+from fisk_ai.adapters.click_reading import ClickCommand, Reader
 from fisk_ai.adapters.entry import is_command, misused, prepare, told_to_author
-from fisk_ai.adapters.reading import ClickCommand
 from fisk_ai.adapters.tags import tags
 
 if TYPE_CHECKING:
@@ -45,6 +45,11 @@ def run(
     """
     with told_to_author():
         if not is_command(command):
-            raise misused("click", "a Click command or group", command)
-        prepared = prepare(cast("ClickCommand", command), arguments, name=name, version=version)
+            raise misused("run", "click", "a Click command or group", command)
+        root = cast("ClickCommand", command)
+        prepared = prepare(
+            lambda called: Reader().program(root, name=called, version=version),
+            arguments,
+            name=name,
+        )
     command.main(args=prepared, prog_name=name or None)

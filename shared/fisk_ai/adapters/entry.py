@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import os
 import sys
-from collections.abc import Generator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -13,23 +13,24 @@ from typing import Final
 from fisk_ai.adapters import document
 from fisk_ai.adapters.arguments import rearrange
 from fisk_ai.adapters.program import Program, check
-from fisk_ai.adapters.reading import ClickCommand, Reader
 from fisk_ai.errors import RefusedError
 
 INTROSPECT: Final = "--fisk-introspect"
 
 
 def prepare(
-    root: ClickCommand, arguments: Sequence[str] | None, *, name: str, version: str
+    read: Callable[[str], Program], arguments: Sequence[str] | None, *, name: str
 ) -> list[str]:
     """Return the arguments to run the program with; ends the process after describing it.
+
+    ``read`` is given the program's name and returns the program as an agent sees it.
 
     Raises:
         RefusedError: an agent would misunderstand the program; for its author to see.
         SystemExit: the program was asked to describe itself and did.
     """
     given = list(sys.argv[1:] if arguments is None else arguments)
-    program = Reader().program(root, name=name or _program_name(), version=version)
+    program = read(name or _program_name())
     check(program)
     if given == [INTROSPECT]:
         sys.stdout.write(document.render(program) + "\n")
@@ -52,9 +53,9 @@ def told_to_author() -> Generator[None]:
         raise SystemExit(1) from exc
 
 
-def misused(library: str, taken: str, given: object) -> RefusedError:
-    """Return the refusal of what ``run`` of the adapter for ``library`` cannot run."""
-    where = f"run() of fisk_ai.adapters.{library}"
+def misused(function: str, library: str, taken: str, given: object) -> RefusedError:
+    """Return the refusal of what ``function`` of the adapter for ``library`` cannot run."""
+    where = f"{function}() of fisk_ai.adapters.{library}"
     return RefusedError(f"{where} takes {taken}, not {_described(given)}")
 
 
@@ -64,6 +65,8 @@ def _described(given: object) -> str:
         return "a Click command: use fisk_ai.adapters.click"
     if hasattr(given, "registered_commands"):
         return "a Typer program: use fisk_ai.adapters.typer"
+    if hasattr(given, "add_subparsers") and not inspect.isclass(given):
+        return "an argparse parser: use fisk_ai.adapters.argparse"
     if inspect.isroutine(given) or inspect.isclass(given):
         kind = "class" if inspect.isclass(given) else "function"
         return f"the {kind} {given.__name__}: make it a command of the library first"

@@ -16,8 +16,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, cast
 
+from fisk_ai.adapters.click_reading import ClickCommand, Reader
 from fisk_ai.adapters.entry import misused, prepare, told_to_author
-from fisk_ai.adapters.reading import ClickCommand
 from fisk_ai.adapters.tags import tags
 from fisk_ai.errors import RefusedError
 
@@ -45,7 +45,12 @@ def run(
         SystemExit: as Typer ends a program, or with 1 for a refused one.
     """
     with told_to_author():
-        prepared = prepare(_root(app), arguments, name=name, version=version)
+        root = _root(app)
+        prepared = prepare(
+            lambda called: Reader().program(root, name=called, version=version),
+            arguments,
+            name=name,
+        )
     app(args=prepared, prog_name=name or None)
 
 
@@ -53,7 +58,7 @@ def _root(app: object) -> ClickCommand:
     import typer.main  # noqa: PLC0415 - the program has imported Typer already
 
     if not isinstance(app, typer.Typer):
-        raise misused("typer", "a typer.Typer program", app)
+        raise misused("run", "typer", "a typer.Typer program", app)
     if not (app.registered_commands or app.registered_groups or app.registered_callback):
         raise RefusedError("the Typer program has no command: add one with @app.command()")
     return cast("ClickCommand", typer.main.get_command(app))

@@ -1,4 +1,4 @@
-"""The same program in both libraries: described alike, called alike, as a real process."""
+"""The same program in all three libraries: described alike, called alike, as a real process."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import cast
 import pytest
 
 PROGRAMS = Path(__file__).parent / "programs"
-LIBRARIES = ("typer", "click")
+LIBRARIES = ("typer", "click", "argparse")
 
 
 def call(library: str, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -40,9 +40,9 @@ def result(library: str, *arguments: str) -> dict[str, object]:
     return cast("dict[str, object]", json.loads(answer.stdout))
 
 
-def test_both_libraries_give_one_document_byte_for_byte() -> None:
-    first, second = (call(library, "--fisk-introspect").stdout for library in LIBRARIES)
-    assert first == second
+def test_the_three_libraries_give_one_document_byte_for_byte() -> None:
+    first, second, third = (call(library, "--fisk-introspect").stdout for library in LIBRARIES)
+    assert first == second == third
     assert first.endswith("}\n")
 
 

@@ -12,9 +12,9 @@ from typer.main import get_command
 
 from fisk_ai.adapters import click as click_adapter
 from fisk_ai.adapters import typer as typer_adapter
+from fisk_ai.adapters.click_reading import ClickCommand, Reader
 from fisk_ai.adapters.entry import prepare
 from fisk_ai.adapters.program import Program, check
-from fisk_ai.adapters.reading import ClickCommand, Reader
 from fisk_ai.adapters.tags import tags
 from fisk_ai.errors import RefusedError
 
@@ -43,7 +43,7 @@ def test_the_name_of_a_single_command_is_dropped_again_on_a_call() -> None:
 
     root = cast("ClickCommand", shout)
     given = ["my_tool", "--", "my_tool"]
-    assert prepare(root, given, name="my.tool", version="") == ["--", "my_tool"]
+    assert prepare(lambda name: read(root, name), given, name="my.tool") == ["--", "my_tool"]
 
 
 def test_a_typer_program_of_one_command_is_read_alike() -> None:

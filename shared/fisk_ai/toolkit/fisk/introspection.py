@@ -49,8 +49,8 @@ _TYPER_HINT = (
     "fisk_ai.adapters.typer or fisk_ai.adapters.click in place of app()"
 )
 _ARGPARSE_HINT = (
-    "; if it is written with argparse: such programs cannot be asked yet, while those written with "
-    "Typer or Click can (fisk_ai.adapters)"
+    "; a program written with argparse answers once it calls parse_args(parser) of "
+    "fisk_ai.adapters.argparse in place of parser.parse_args()"
 )
 _HINTS = {
     "no such option": _TYPER_HINT,
