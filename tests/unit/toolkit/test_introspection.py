@@ -208,7 +208,7 @@ async def test_the_author_of_a_program_without_an_adapter_is_told_what_to_call(
 
 
 @pytest.mark.parametrize("positional", ["x", "--x"])
-async def test_an_argparse_program_is_told_that_it_cannot_be_asked_yet(
+async def test_an_argparse_program_is_told_how_it_can_be_asked(
     tmp_path: Path, positional: str
 ) -> None:
     path = tmp_path / "todo"
@@ -217,7 +217,7 @@ async def test_an_argparse_program_is_told_that_it_cannot_be_asked_yet(
         f"p.add_argument('{positional}')\np.parse_args()\n"
     )
     path.chmod(0o755)
-    assert "argparse: such programs cannot be asked yet" in await refusal(path)
+    assert "parse_args(parser) of fisk_ai.adapters.argparse" in await refusal(path)
 
 
 async def test_a_script_with_windows_line_ends_is_told_so_behind_env(tmp_path: Path) -> None:
