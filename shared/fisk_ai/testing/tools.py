@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from fisk_ai.llm.model import ToolDef
 from fisk_ai.text import gojson
 from fisk_ai.toolkit import tags as meaning
+from fisk_ai.toolkit.behavior import Behavior
 from fisk_ai.toolkit.contract import (
-    Behavior,
     CallContext,
     CallInfo,
     ExecDeps,

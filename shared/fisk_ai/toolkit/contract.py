@@ -6,29 +6,24 @@ treated as the table in ``docs/reference/tools.md`` says.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
 from fisk_ai.llm.model import ToolDef
+from fisk_ai.toolkit.behavior import Behavior
 from fisk_ai.toolkit.prompter import DefaultDenyPrompter, Prompter
+
+TOOL_NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
+"""What model providers accept; one name beyond it makes them refuse every call of a run."""
 
 Kind = Literal["unknown", "application", "builtin", "remote", "custom", "mcp"]
 """Who answers for a call: counted, logged, journaled."""
 
 Presentation = Literal["command", "remote", "self_rendered", "traced"]
 """How a call is shown; never derived from its kind."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Behavior:
-    """What a tool says of its effects; ``None`` says nothing, so the worst is assumed."""
-
-    read_only: bool | None = None
-    destructive: bool | None = None
-    idempotent: bool | None = None
-    open_world: bool | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +178,20 @@ class Tagged(Protocol):
 
     def tags(self) -> tuple[str, ...]:
         """Return them in author order."""
+        ...
+
+
+@runtime_checkable
+class CommandLineRenderer(Protocol):
+    """Can write a call down as the command line that would run, for those it is served to."""
+
+    def command_line(self, raw: bytes) -> str:
+        """Return the words joined by blanks, neither quoted nor sanitised.
+
+        Raises:
+            ToolError: the arguments form no command line; :meth:`Confirmable.trace_line` is shown
+                in its place.
+        """
         ...
 
 

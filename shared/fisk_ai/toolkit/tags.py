@@ -12,7 +12,7 @@ import unicodedata
 from collections.abc import Sequence
 
 from fisk_ai.text import sanitise, words
-from fisk_ai.toolkit.contract import Behavior
+from fisk_ai.toolkit.behavior import Behavior
 
 PREFIX = "ai:"
 DENY = "ai:deny"

@@ -10,8 +10,8 @@ from fisk_ai.errors import ToolError
 from fisk_ai.llm.model import ToolDef
 from fisk_ai.text.ring import RingBuffer
 from fisk_ai.toolkit import arguments, tags
+from fisk_ai.toolkit.behavior import Behavior
 from fisk_ai.toolkit.contract import (
-    Behavior,
     CallContext,
     CallInfo,
     CommandExec,
@@ -95,6 +95,14 @@ class CommandTool:
     def trace_line(self, raw: bytes) -> str:
         """Return the exact command line for a person; the path alone when there is none."""
         return display.full(self._line_or_path(raw))
+
+    def command_line(self, raw: bytes) -> str:
+        """Return the words of one call joined by blanks, as the envelope has them.
+
+        Raises:
+            ToolError: the arguments form no command line.
+        """
+        return " ".join(self._line(raw).words)
 
     def describe(self, raw: bytes) -> CallInfo:
         """Describe one call: a command of the application, which may run in a directory."""

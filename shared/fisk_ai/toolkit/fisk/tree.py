@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,10 +10,8 @@ from msgspec import UNSET
 
 from fisk_ai.errors import SetupError
 from fisk_ai.toolkit import tags
+from fisk_ai.toolkit.contract import TOOL_NAME
 from fisk_ai.toolkit.fisk.document import Arg, Command, Flag
-
-NAME = re.compile(r"[A-Za-z0-9_-]{1,128}")
-"""What model providers accept; one name beyond it makes them refuse every call of a run."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +137,7 @@ def check_names(selected: Sequence[Leaf]) -> None:
     claimed: dict[str, Leaf] = {}
     for leaf in selected:
         name = leaf.tool_name
-        if NAME.fullmatch(name) is None:
+        if TOOL_NAME.fullmatch(name) is None:
             raise SetupError(
                 f'command "{leaf.command}" would become the tool "{name}", a name that model '
                 "providers refuse (1 to 128 of A-Z a-z 0-9 _ -); exclude it",
