@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import TypedDict
+from urllib.parse import urlsplit
 
 from fisk_ai.a2a import codec
 from fisk_ai.a2a.messages import (
@@ -37,12 +38,20 @@ class Card(TypedDict):
     icon: str
     icon_url: str
     prompts: tuple[str, ...]
+    notes: tuple[str, ...]
 
 
 def build_card(
-    config: Config, *, tools: tuple[ToolDescriptor, ...] = (), version: str = ""
+    config: Config,
+    *,
+    tools: tuple[ToolDescriptor, ...] = (),
+    notes: tuple[str, ...] = (),
+    version: str = "",
 ) -> Card:
     """Return the card of the agent that ``config`` describes.
+
+    ``notes`` are sentences for people beside the description. The telemetry fields stay away, as
+    nothing is exported.
 
     Raises:
         ConfigError: a field over its limit, or one that no card can carry.
@@ -58,6 +67,7 @@ def build_card(
         "icon": config.icon,
         "icon_url": config.icon_url,
         "prompts": tuple(config.prompts),
+        "notes": notes,
     }
     _check(card)
     return card
@@ -67,8 +77,8 @@ def _check(card: Card) -> None:
     _bound("display_name", card["display_name"], NAME_BYTES)
     _bound("icon", card["icon"], ICON_BYTES)
     _bound("icon_url", card["icon_url"], ICON_URL_BYTES)
-    if card["icon_url"] and not card["icon_url"].startswith("https://"):
-        raise ConfigError("icon_url must begin with https://", key="icon_url")
+    if card["icon_url"] and not _is_https_with_host(card["icon_url"]):
+        raise ConfigError("icon_url is no https address with a host", key="icon_url")
     if len(card["prompts"]) > PROMPTS:
         raise ConfigError(f"prompts takes at most {PROMPTS} entries", key="prompts")
     if any(len(prompt) > PROMPT_CHARACTERS for prompt in card["prompts"]):
@@ -85,3 +95,13 @@ def _check(card: Card) -> None:
 def _bound(key: str, text: str, limit_bytes: int) -> None:
     if len(text.encode(errors="replace")) > limit_bytes:
         raise ConfigError(f"{key} is over {limit_bytes} bytes; shorten it", key=key)
+
+
+def _is_https_with_host(url: str) -> bool:
+    if not url.isprintable() or " " in url:
+        return False  # the parser below would drop what a reader's might not
+    try:
+        parts = urlsplit(url)
+        return parts.scheme == "https" and bool(parts.hostname)
+    except ValueError:
+        return False

@@ -6,14 +6,16 @@ from typing import Annotated
 
 from msgspec import UNSET, Meta, Raw, Struct, UnsetType
 
-from fisk_ai.a2a.header import Count, Header, Part, require_time
+from fisk_ai.a2a.header import Count, Header, Part, Time, require_time
 from fisk_ai.a2a.replies import UsageCounts
+
+Arguments = Annotated[Raw, Meta(extra_json_schema={"type": "object"})]
 
 
 class TimedBlock(Part, frozen=True, kw_only=True):
     """A block that says when the journal recorded it; replayed blocks only."""
 
-    time: str = ""
+    time: Time = ""
 
     def __post_init__(self) -> None:
         """Check the time.
@@ -71,7 +73,7 @@ class ToolCallBlockEvent(TimedBlock, frozen=True, kw_only=True):
 
     id: str
     name: str
-    input: Raw | UnsetType = UNSET
+    input: Arguments | UnsetType = UNSET
 
     def __post_init__(self) -> None:
         """Check the arguments.

@@ -30,6 +30,8 @@ RequestTag = Annotated[str, Meta(pattern=r"\A[a-zA-Z0-9_-]+\Z", max_length=REQUE
 Token = Annotated[str, Meta(pattern=r"\A[a-zA-Z0-9_-]+\Z", max_length=TOKEN_MAX)]
 ToolUseId = Annotated[str, Meta(max_length=256)]
 Count = Annotated[int, Meta(ge=0)]
+Sequence = Annotated[int, Meta(ge=0, extra_json_schema={"maximum": SEQUENCE_MAX})]
+Time = Annotated[str, Meta(extra_json_schema={"format": "date-time"})]
 StopReason = Annotated[str, Meta(pattern=r"\A[a-z][a-z0-9_]*\Z", min_length=1, max_length=64)]
 Digest = Annotated[str, Meta(pattern=r"\A[0-9a-f]{64}\Z")]
 Value = Annotated[str, Meta(max_length=VALUE_MAX)]
@@ -63,8 +65,8 @@ class Header(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="p
     id: Word
     request: RequestTag
     conversation: Word
-    sequence: Count
-    time: str
+    sequence: Sequence
+    time: Time
     sender: Sender
     recipient: Sender | UnsetType = UNSET
     parent: str = ""

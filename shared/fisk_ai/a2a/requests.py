@@ -22,6 +22,7 @@ from fisk_ai.a2a.header import (
 Kind = Literal["approve", "confirm", "select", "input"]
 AnswerField = Literal["choice", "confirmed", "value", "no_operator"]
 NonEmpty = Annotated[str, Meta(min_length=1)]
+AnsweredCall = Annotated[ToolUseId, Meta(extra_json_schema={"minLength": 1})]
 ReplayCount = Annotated[int, Meta(ge=1)]
 
 _FIELD_OF_KIND: dict[Kind, AnswerField] = {
@@ -53,7 +54,7 @@ class Answer(Part, frozen=True, kw_only=True):
     that offered the list is gone. ``args_sha256`` binds an approval to the arguments shown.
     """
 
-    tool_use_id: ToolUseId
+    tool_use_id: AnsweredCall
     kind: Kind
     answer: AnswerField | UnsetType = UNSET
     choice: ChoiceWord | UnsetType = UNSET

@@ -29,6 +29,12 @@ def test_a_card_names_the_agent_its_protocol_and_its_model() -> None:
         ({"icon": "x" * 17}, "icon"),
         ({"icon_url": "https://" + "x" * 512}, "icon_url"),
         ({"icon_url": "http://example.org/x.png"}, "icon_url"),
+        ({"icon_url": "https://"}, "icon_url"),
+        ({"icon_url": "https:///x.png"}, "icon_url"),
+        ({"icon_url": "https://:443/x.png"}, "icon_url"),
+        ({"icon_url": "https://[::1/x.png"}, "icon_url"),
+        ({"icon_url": "https://example.org/a b.png"}, "icon_url"),
+        ({"icon_url": "https://exam\nple.org/x.png"}, "icon_url"),
         ({"prompts": ["p"] * 9}, "prompts"),
         ({"prompts": ["p" * 257]}, "prompts"),
     ],
@@ -39,6 +45,16 @@ def test_a_card_field_over_its_limit_is_refused_by_its_key(
     with pytest.raises(ConfigError) as caught:
         build_card(config(**fields))
     assert caught.value.key == key
+
+
+def test_a_card_at_its_limits_is_taken() -> None:
+    url = "https://example.org/".ljust(512, "x")
+    card = build_card(
+        config(display_name="é" * 64, icon="x" * 16, icon_url=url, prompts=["é" * 256] * 8),
+        notes=("ask for a ticket first",),
+    )
+    assert (card["icon_url"], card["notes"]) == (url, ("ask for a ticket first",))
+    assert (len(card["prompts"]), card["display_name"]) == (8, "é" * 64)
 
 
 def test_a_card_that_no_reader_could_take_is_refused() -> None:
