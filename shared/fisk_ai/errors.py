@@ -11,7 +11,8 @@
     │   ├── NotFoundError  ExistsError  InvalidIdError  LockedError  SeqGapError
     │   ├── EmptyError  NoMetaError  CorruptError  VersionError
     │   ├── InvalidCursorError  InvalidLimitError  UnwritableError
-    │   └── NotDeferredError  AlreadyAnsweredError  ResultTooLargeError
+    │   ├── NotDeferredError  AlreadyAnsweredError  ResultTooLargeError
+    │   └── InvalidRequestError  TaskCompletedError
     ├── RefusedError             a request understood and not done (resume gate, drift)
     │   └── DriftError           the configuration changed since the session was written
     ├── ProviderError            the model could not be asked; carries the kind of failure
@@ -164,6 +165,18 @@ class ResultTooLargeError(StoreError):
     """A supplied answer is over the stored limit."""
 
     code = "answer_too_large"
+
+
+class InvalidRequestError(StoreError):
+    """What was submitted is no request that a task can be made of, or no result of it."""
+
+    code = "invalid_request"
+
+
+class TaskCompletedError(StoreError):
+    """The task has its result; the first one counts."""
+
+    code = "task_completed"
 
 
 class StaleError(StoreError):

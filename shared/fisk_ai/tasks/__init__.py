@@ -1,1 +1,1 @@
-"""Records of tasks: what was asked of an agent and what came back, apart from how it was done."""
+"""What agents were asked and what came back: the tasks, and the stores that keep them."""

@@ -1,0 +1,233 @@
+"""Tasks in files: one per task, made and replaced whole.
+
+A task appears under its name only when all of it is on the disk, and whoever replaces one holds the
+directory's lock, so that of two processes completing at once one alone wins. Rules:
+``docs/reference/tasks.md``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import secrets
+import stat
+import sys
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from fisk_ai.errors import (
+    ConfigError,
+    CorruptError,
+    ExistsError,
+    LockedError,
+    NotFoundError,
+    SetupError,
+    StoreError,
+    TaskCompletedError,
+)
+from fisk_ai.tasks import task as tasks
+from fisk_ai.tasks.store import StoreInfo, TaskConfig
+from fisk_ai.tasks.task import Task
+from fisk_ai.text.clock import rfc3339_now
+
+if sys.platform != "win32":
+    import fcntl
+
+T = TypeVar("T")
+
+DIRECTORY = "tasks"
+"""The directory's name where none is configured."""
+
+DIRECTORY_MODE = 0o700
+FILE_MODE = 0o600
+"""Requests and results are conversations: theirs alone who run the agent."""
+
+TEMPORARY_PREFIX = ".tasktmp-"
+"""What a file is called until all of it is on the disk; no id begins so."""
+
+LOCK_TIMEOUT_S = 10.0
+"""Longest wait for another process's replacement, which takes milliseconds."""
+
+_LOCK_POLL_S = 0.01
+
+
+class FileTasks:
+    """Keeps tasks as ``<id>.json`` in one directory."""
+
+    def __init__(self, directory: Path) -> None:
+        """Use ``directory`` and make it when it is not there.
+
+        Raises:
+            SetupError: it cannot be made, or not be written.
+        """
+        self._directory = directory
+        try:
+            directory.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+        except OSError as exc:
+            raise _unusable(directory, exc.strerror or str(exc)) from exc
+        if not os.access(directory, os.W_OK | os.X_OK):
+            raise _unusable(directory, "it cannot be written")
+
+    def info(self) -> StoreInfo:
+        """Name the backend; never the path."""
+        return StoreInfo("file")
+
+    async def submit(self, request: bytes) -> Task:
+        """Keep a request; see :class:`fisk_ai.tasks.store.TaskStore`."""
+        made = tasks.submitted(request, time=rfc3339_now())
+        return await self._working("written", partial(self._submit, made))
+
+    async def load(self, task_id: str) -> Task:
+        """Return a task."""
+        return await self._working("read", partial(self._load, self._path(task_id)))
+
+    async def complete(self, task_id: str, result: bytes) -> Task:
+        """Give a task its result, once."""
+        path = self._path(task_id)
+        return await self._working("written", partial(self._complete, path, result))
+
+    async def _working(self, verb: str, work: Callable[[], T]) -> T:
+        try:
+            return await asyncio.to_thread(work)
+        except OSError as exc:
+            raise StoreError(
+                f"tasks in {self._directory} cannot be {verb}: {exc.strerror or exc}",
+                key="directory",
+            ) from exc
+
+    def _path(self, task_id: str) -> Path:
+        tasks.check_id(task_id)
+        return self._directory / f"{task_id}.json"
+
+    def _submit(self, made: Task) -> Task:
+        path = self._path(made.id)
+        with self._written(made) as temporary:
+            try:
+                os.link(temporary, path)
+            except FileExistsError as exc:
+                raise ExistsError(f"task {made.id} exists already") from exc
+        return made
+
+    def _load(self, path: Path) -> Task:
+        try:
+            body = _read_regular(path)
+        except FileNotFoundError as exc:
+            raise NotFoundError(f"there is no task {path.stem}") from exc
+        task = tasks.decode(body, path.name)
+        if task.id != path.stem:
+            raise CorruptError(f"{path.name} holds task {task.id}; restore or remove it")
+        return task
+
+    def _complete(self, path: Path, result: bytes) -> Task:
+        with self._locked():
+            present = self._load(path)
+            if present.state == "completed":
+                raise TaskCompletedError(f"task {present.id} has its result; the first one counts")
+            done = tasks.completed(present, result, time=rfc3339_now())
+            with self._written(done) as temporary:
+                temporary.replace(path)
+        return done
+
+    @contextmanager
+    def _written(self, task: Task) -> Generator[Path]:
+        """Write ``task`` to a file of its own; the caller gives it its name."""
+        temporary = self._directory / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
+        try:
+            _write_synced(temporary, tasks.encode(task))
+            yield temporary
+        finally:
+            temporary.unlink(missing_ok=True)
+        _sync(self._directory)
+
+    @contextmanager
+    def _locked(self) -> Generator[None]:
+        fd = os.open(self._directory, os.O_RDONLY)
+        try:
+            deadline = time.monotonic() + LOCK_TIMEOUT_S
+            while not _take(fd):
+                if time.monotonic() > deadline:
+                    raise LockedError("another process holds the tasks; try again later")
+                time.sleep(_LOCK_POLL_S)
+            yield
+        finally:
+            os.close(fd)
+
+
+def directory_of(config: TaskConfig) -> Path:
+    """Return where tasks are kept.
+
+    Raises:
+        ConfigError: an option that this backend does not take.
+    """
+    for name in config.options:
+        if name != "directory":
+            raise ConfigError(
+                f'invalid file task store options: unknown key "{name}", the only one is '
+                '"directory"',
+                key=name,
+            )
+    value = config.options.get("directory", "")
+    if not isinstance(value, str) or "\0" in value:
+        raise ConfigError(
+            "invalid file task store options: directory must be a path", key="directory"
+        )
+    return (config.store_dir or Path()) / (value or DIRECTORY)
+
+
+def _take(fd: int) -> bool:
+    if sys.platform == "win32":
+        return True  # no such lock there: two processes completing at once are not kept apart
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _read_regular(path: Path) -> bytes:
+    """Return what is in a regular file; a link is not followed and a pipe not waited on."""
+    try:
+        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        raise
+    except OSError as exc:
+        if path.is_symlink():
+            raise _no_file(path) from exc
+        raise
+    if not stat.S_ISREG(os.fstat(fd).st_mode):
+        os.close(fd)
+        raise _no_file(path)
+    with os.fdopen(fd, "rb") as file:
+        return file.read()
+
+
+def _write_synced(path: Path, body: bytes) -> None:
+    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
+    with os.fdopen(fd, "wb") as file:
+        file.write(body + b"\n")
+        file.flush()
+        os.fsync(fd)
+
+
+def _sync(directory: Path) -> None:
+    fd = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def _no_file(path: Path) -> CorruptError:
+    return CorruptError(f"{path.name} is no regular file, so it holds no task; remove it")
+
+
+def _unusable(directory: Path, reason: str) -> SetupError:
+    return SetupError(
+        f"the task directory {directory} cannot be used: {reason}; choose another with the "
+        "option directory",
+        key="directory",
+    )

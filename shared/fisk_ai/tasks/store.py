@@ -1,0 +1,115 @@
+"""The contract of a task store, and the registry of backends.
+
+A caller is sent here for an answer and never to the journal: that is how the work was done, and
+changes with every release. Rules: ``docs/reference/tasks.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from fisk_ai.errors import ConfigError
+from fisk_ai.tasks.task import Task
+
+
+@dataclass(frozen=True, slots=True)
+class StoreInfo:
+    """Which backend this is; ``location`` is empty for files, never a path."""
+
+    backend: str
+    location: str = ""
+
+
+class TaskStore(Protocol):
+    """Where tasks are kept; safe for independent processes on the same place."""
+
+    def info(self) -> StoreInfo:
+        """Name the backend."""
+        ...
+
+    async def submit(self, request: bytes) -> Task:
+        """Keep a request message and return its task.
+
+        Raises:
+            InvalidRequestError: no request that a task can be made of.
+            ExistsError: there is a task of that request already.
+            StoreError: it could not be kept.
+        """
+        ...
+
+    async def load(self, task_id: str) -> Task:
+        """Return a task.
+
+        Raises:
+            NotFoundError, InvalidIdError, CorruptError: as their names say.
+            StoreError: it could not be read.
+        """
+        ...
+
+    async def complete(self, task_id: str, result: bytes) -> Task:
+        """Give a task its result, once, and return it.
+
+        With deliveries that repeat, whoever comes second is usually a worker that failed: letting
+        it replace the answer would lose it.
+
+        Raises:
+            TaskCompletedError: the task has its result; nothing was changed.
+            InvalidRequestError: no message that answers this task.
+            NotFoundError, InvalidIdError, CorruptError, StoreError: as :meth:`load`.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TaskConfig:
+    """What a backend may need; ``store_dir`` is the base of relative paths, when there is one."""
+
+    options: Mapping[str, object] = field(default_factory=dict[str, object])
+    store_dir: Path | None = None
+
+
+TaskFactory = Callable[[TaskConfig], TaskStore]
+
+
+@dataclass(frozen=True, slots=True)
+class _Backend:
+    factory: TaskFactory
+    needs_nats: bool
+
+
+_registry: dict[str, _Backend] = {}
+
+
+def register(name: str, factory: TaskFactory, *, needs_nats: bool) -> None:
+    """Add a backend.
+
+    Raises:
+        ValueError: an empty or taken name; a mistake of the programmer, found at import.
+    """
+    if not name:
+        raise ValueError("a task store backend needs a name")
+    if name in _registry:
+        raise ValueError(f"task store backend {name!r} is registered twice")
+    _registry[name] = _Backend(factory, needs_nats)
+
+
+def names() -> list[str]:
+    """Return the registered backends, sorted."""
+    return sorted(_registry)
+
+
+def new(name: str, config: TaskConfig) -> TaskStore:
+    """Build the backend registered as ``name``; whatever can be found wrong is found here.
+
+    Raises:
+        ConfigError: an unknown name, or options the backend does not take.
+        SetupError: the place it stores in cannot be used.
+    """
+    backend = _registry.get(name)
+    if backend is None:
+        known = " ".join(names())
+        raise ConfigError(f'unknown task store backend: "{name}" (have [{known}])', key="backend")
+    return backend.factory(config)
