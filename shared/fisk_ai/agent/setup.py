@@ -18,6 +18,7 @@ from fisk_ai.errors import UsageError
 from fisk_ai.sessions import fingerprint
 from fisk_ai.sessions.records import Fingerprint
 from fisk_ai.toolkit import toolset
+from fisk_ai.toolkit.builtin import assemble
 from fisk_ai.toolkit.contract import Advisory, Confirmable, Tool
 from fisk_ai.toolkit.selection import select
 from fisk_ai.toolkit.toolset import ToolSet
@@ -46,8 +47,11 @@ async def prepare(options: RunOptions) -> Setup:
     config = budget.lower(options.config, options.budget)
     capabilities = options.provider.capabilities()
     tools, advisories = toolset.build(
-        options.app_tools,
-        options.custom_tools,
+        toolset.Sources(
+            app_tools=options.app_tools,
+            builtins=assemble.build(config, memory=options.memory_store, base=_base(config)),
+            custom_tools=options.custom_tools,
+        ),
         supports_tool_search=capabilities.supports_tool_search,
         allow_tool_search=not config.llm.no_tool_search,
         selection=select(config),
@@ -55,7 +59,7 @@ async def prepare(options: RunOptions) -> Setup:
     toolset.require_tools(
         tools.tools, application_path=config.application_path, source=str(config.source)
     )
-    confirm_tools = _gated(config, (*options.app_tools, *options.custom_tools))
+    confirm_tools = _gated(config, tools.tools)
     if confirm_tools and not options.prompter.can_prompt():
         await options.events.warn(Advisory(kind="confirm_no_terminal", count=confirm_tools))
     for advisory in (*options.app_advisories, *advisories):
@@ -68,6 +72,10 @@ async def prepare(options: RunOptions) -> Setup:
         fingerprint=_fingerprint(config, tools, capabilities.provider),
         confirm_tools=confirm_tools,
     )
+
+
+def _base(config: Config) -> Path | None:
+    return Path(config.root_directory) if config.root_directory else None
 
 
 async def _require_directory(path: Path | None) -> None:

@@ -7,9 +7,9 @@ Rules: ``docs/reference/tools.md``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, TypeVar, cast
 
 from fisk_ai.errors import DeferredError, PromptAbortedError
 from fisk_ai.text import gojson, sanitise
@@ -28,6 +28,11 @@ IN_DOUBT_REASON = "outcome unknown: the worker stopped while this ran; check bef
 FINAL = "; the decision is final, do not retry it"
 """What a model is told beside the reason; a person needs no such advice."""
 DECLINED_REASON = f"the operator declined this call{FINAL}"
+
+T = TypeVar("T")
+
+CHAIN_LIMIT = 128
+"""Exceptions looked at for one that matters; a chain may be made circular by hand."""
 
 CAUSE_LIMIT = 500
 """Code points of a prompt failure quoted to the model; it may come from a peer."""
@@ -130,9 +135,11 @@ class ConfirmGate:
             return Decision(allowed=True)
         choice = self._take_held(request)
         if choice is None:
-            choice = await self._ask(_in_doubt(request) if fresh_only else request)
-        if isinstance(choice, _Unanswered):
-            return _refusal(choice.reason, fresh_only=fresh_only)
+            shown = _in_doubt(request) if fresh_only else request
+            choice = await attempt(self._prompter.approve(shown))
+        if isinstance(choice, Unanswered):
+            reason = f"the operator could not be asked: {choice.cause}{FINAL}"
+            return _refusal(reason, fresh_only=fresh_only)
         return self._settle(choice, tool_name, fresh_only=fresh_only)
 
     def _settle(self, choice: Choice, tool_name: str, *, fresh_only: bool) -> Decision:
@@ -157,32 +164,51 @@ class ConfirmGate:
         self._held = None
         return held.choice if held.args_sha256 in ("", request.args_sha256) else None
 
-    async def _ask(self, request: GateRequest) -> Choice | _Unanswered:
-        try:
-            return await self._prompter.approve(request)
-        except Exception as exc:
-            control = control_error(exc)
-            if control is exc:
-                raise
-            if control is not None:
-                raise control from exc
-            cause = sanitise.for_terminal(str(exc), CAUSE_LIMIT)
-            return _Unanswered(f"the operator could not be asked: {cause}{FINAL}")
-
 
 @dataclass(frozen=True, slots=True)
-class _Unanswered:
-    reason: str
+class Unanswered:
+    """A question that nobody could be asked; ``cause`` says why, cleaned and cut."""
+
+    cause: str
+
+
+async def attempt(question: Awaitable[T]) -> T | Unanswered:
+    """Ask a person; what a failure to ask means is for the caller to say.
+
+    Raises:
+        PromptAbortedError: the question was interrupted.
+        DeferredError: the answer comes later.
+    """
+    try:
+        return await question
+    except Exception as exc:
+        control = control_error(exc)
+        if control is exc:
+            raise
+        if control is not None:
+            raise control from exc
+        return Unanswered(sanitise.for_terminal(str(exc), CAUSE_LIMIT))
 
 
 def control_error(error: BaseException) -> DeferredError | PromptAbortedError | None:
-    """Find the deferral or interruption inside a chain of wrapping exceptions."""
-    seen: BaseException | None = error
-    for _ in range(32):  # a chain may be made circular by hand
-        if seen is None or isinstance(seen, DeferredError | PromptAbortedError):
-            return seen
-        seen = seen.__cause__
+    """Find the deferral or interruption inside wrapping exceptions and groups of them."""
+    waiting, seen = [error], set[int]()
+    while waiting and len(seen) < CHAIN_LIMIT:
+        found = waiting.pop(0)
+        if isinstance(found, DeferredError | PromptAbortedError):
+            return found
+        seen.add(id(found))
+        waiting += [each for each in _inside(found) if id(each) not in seen]
     return None
+
+
+def _inside(error: BaseException) -> list[BaseException]:
+    """Return what ``error`` wraps."""
+    cause = [] if error.__cause__ is None else [error.__cause__]
+    if isinstance(error, BaseExceptionGroup):
+        members = cast("BaseExceptionGroup[BaseException]", error).exceptions
+        return [*members, *cause]
+    return cause
 
 
 def _in_doubt(request: GateRequest) -> GateRequest:

@@ -7,18 +7,33 @@ set-up. Definitions and dispatch are built together and never change afterwards.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from fisk_ai.errors import ConfigError, SetupError
 from fisk_ai.llm.model import ToolDef
-from fisk_ai.toolkit.contract import Advisory, Describer, Tool
+from fisk_ai.toolkit.builtin.assemble import FEATURES, Builtins
+from fisk_ai.toolkit.contract import TOOL_NAME, Advisory, Confirmable, Describer, Tool
 from fisk_ai.toolkit.selection import Selection
 
 TOOL_SEARCH_THRESHOLD = 10
 """From this many tools on, models find tools by search where their provider can."""
 
 _PROBE = b"{}"  # describing is pure, so the arguments do not matter for what a tool is
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sources:
+    """Where a run's tools come from, in the order in which they claim names.
+
+    ``app_tools`` and ``builtins`` are selected where they are loaded. Tools of peers and of MCP
+    servers will claim theirs between the built-ins and the custom tools, and will be defined
+    between the application's and the custom ones.
+    """
+
+    app_tools: Sequence[Tool] = ()
+    builtins: Builtins = field(default_factory=Builtins)
+    custom_tools: Sequence[Tool] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,32 +47,34 @@ class ToolSet:
 
 
 def build(
-    app_tools: Sequence[Tool],
-    custom_tools: Sequence[Tool],
+    sources: Sources,
     *,
     supports_tool_search: bool,
     allow_tool_search: bool,
     selection: Selection | None = None,
 ) -> tuple[ToolSet, tuple[Advisory, ...]]:
-    """Assemble a run's tools: the application's in their order, then custom ones by name.
+    """Assemble a run's tools: the application's in their order, custom ones by name, built-ins.
 
-    ``selection`` narrows the custom tools; the application's are selected when they are loaded.
-    An empty result is allowed here; whoever needs a tool asks :func:`require_tools`.
+    ``selection`` narrows the custom tools. Built-ins are never deferred behind the search, but
+    count towards it. An empty result is allowed here; whoever needs a tool asks
+    :func:`require_tools`.
 
     Raises:
         ConfigError: two tools claim one name.
         SetupError: a custom tool that cannot be one; names its position in ``custom_tools``.
     """
-    claimed: dict[str, Tool] = {}
-    for tool in app_tools:
-        if tool.name in claimed:
-            raise ConfigError(f'two commands claim the tool name "{tool.name}"', key="exclude")
-        claimed[tool.name] = tool
-    custom = _claim_custom(custom_tools, frozenset(claimed), selection or Selection())
-    tools = (*app_tools, *custom)
+    claims = _Claims()
+    claims.application(sources.app_tools)
+    claims.built_in(sources.builtins)
+    custom = claims.custom(sources.custom_tools, selection or Selection())
+    in_front = sources.builtins.tools
+    tools = (*sources.app_tools, *custom, *in_front)
     many = len(tools) >= TOOL_SEARCH_THRESHOLD
     defer = many and supports_tool_search and allow_tool_search
-    definitions = tuple(tool.definition(defer_loading=defer) for tool in tools)
+    definitions = (
+        *(tool.definition(defer_loading=defer) for tool in (*sources.app_tools, *custom)),
+        *(tool.definition(defer_loading=False) for tool in in_front),
+    )
     tool_set = ToolSet(
         tools=tools,
         by_name=MappingProxyType({tool.name: tool for tool in tools}),
@@ -84,29 +101,61 @@ def require_tools(tools: Sequence[Tool], *, application_path: str, source: str) 
         )
     raise ConfigError(
         f'no tools available: "{source}" sets no application_path and nothing else adds a tool; '
-        "set application_path to a command-line application",
+        f"set application_path to a command-line application, or switch on {_any_of(FEATURES)}",
         key="application_path",
     )
 
 
-def _claim_custom(
-    custom_tools: Sequence[Tool], application: frozenset[str], selection: Selection
-) -> list[Tool]:
-    kept: dict[str, Tool] = {}
-    for index, tool in enumerate(custom_tools):
-        _check_shape(index, tool)
-        if not selection.keeps_tool(tool):
-            continue
-        source = "application" if tool.name in application else "earlier custom"
-        if tool.name in application or tool.name in kept:
-            raise ConfigError(
-                f'custom tool {index} "{tool.name}" collides with the {source} tool of that name; '
-                "rename one or exclude it",
-                key="exclude",
-            )
-        _check_presentation(index, tool)
-        kept[tool.name] = tool
-    return [kept[name] for name in sorted(kept)]
+def _any_of(keys: Sequence[str]) -> str:
+    return f"{', '.join(keys[:-1])} or {keys[-1]}"
+
+
+class _Claims:
+    """The names taken so far, each with the words for who took it."""
+
+    def __init__(self) -> None:
+        self._holders: dict[str, str] = {}
+
+    def application(self, tools: Sequence[Tool]) -> None:
+        for tool in tools:
+            if tool.name in self._holders:
+                raise ConfigError(f'two commands claim the tool name "{tool.name}"', key="exclude")
+            self._holders[tool.name] = f"application tool of that name{_as_command(tool)}"
+
+    def built_in(self, builtins: Builtins) -> None:
+        for tool in builtins.tools:
+            feature = builtins.feature_of[tool.name]
+            if tool.name in self._holders:
+                raise ConfigError(
+                    f'{feature} adds the built-in tool "{tool.name}", which collides with the '
+                    f"{self._holders[tool.name]}; exclude or rename the application's, or switch "
+                    f"{feature} off",
+                    key=feature,
+                )
+            self._holders[tool.name] = f"built-in tool of that name, which {feature} adds"
+
+    def custom(self, tools: Sequence[Tool], selection: Selection) -> list[Tool]:
+        kept: list[Tool] = []
+        for index, tool in enumerate(tools):
+            _check_shape(index, tool)
+            if not selection.keeps_tool(tool):
+                continue
+            if tool.name in self._holders:
+                raise ConfigError(
+                    f'custom tool {index} "{tool.name}" collides with the '
+                    f"{self._holders[tool.name]}; rename one or exclude it",
+                    key="exclude",
+                )
+            _check_presentation(index, tool)
+            self._holders[tool.name] = "earlier custom tool of that name"
+            kept.append(tool)
+        return sorted(kept, key=lambda tool: tool.name)
+
+
+def _as_command(tool: Tool) -> str:
+    if not isinstance(tool, Confirmable) or tool.command() == tool.name:
+        return ""
+    return f', the command "{tool.command()}"'
 
 
 def _check_shape(index: int, tool: Tool | None) -> None:
@@ -119,6 +168,11 @@ def _check_shape(index: int, tool: Tool | None) -> None:
         raise SetupError(
             f'custom tool {index} "{tool.name}" defines itself to models as "{declared}"; '
             "both names must be the same"
+        )
+    if TOOL_NAME.fullmatch(tool.name) is None:
+        raise SetupError(
+            f'custom tool {index} "{tool.name}" has a name that model providers refuse '
+            "(1 to 128 of A-Z a-z 0-9 _ -); rename it"
         )
 
 

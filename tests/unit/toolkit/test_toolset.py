@@ -13,7 +13,7 @@ from fisk_ai.testing.tools import FakeTool
 from fisk_ai.toolkit.contract import Advisory, CallInfo, Tool
 from fisk_ai.toolkit.fisk import LoadedApplication
 from fisk_ai.toolkit.selection import Selection, compile_filter
-from fisk_ai.toolkit.toolset import ToolSet, build, require_tools
+from fisk_ai.toolkit.toolset import Sources, ToolSet, build, require_tools
 
 Loading = Callable[..., Awaitable[LoadedApplication]]
 
@@ -25,7 +25,8 @@ def assemble(
     supports: bool = False,
     allow: bool = True,
 ) -> tuple[ToolSet, tuple[Advisory, ...]]:
-    return build(app_tools, custom, supports_tool_search=supports, allow_tool_search=allow)
+    sources = Sources(app_tools=app_tools, custom_tools=custom)
+    return build(sources, supports_tool_search=supports, allow_tool_search=allow)
 
 
 def many(count: int) -> list[FakeTool]:
@@ -109,8 +110,10 @@ def test_a_collision_is_found_before_the_presentation() -> None:
 def test_an_excluded_custom_tool_claims_no_name() -> None:
     selection = Selection(exclude=compile_filter(["^x$"], []))
     tools, _ = build(
-        [FakeTool(name="x")],
-        [FakeTool(name="x"), FakeTool(name="y")],
+        Sources(
+            app_tools=[FakeTool(name="x")],
+            custom_tools=[FakeTool(name="x"), FakeTool(name="y")],
+        ),
         supports_tool_search=False,
         allow_tool_search=True,
         selection=selection,
