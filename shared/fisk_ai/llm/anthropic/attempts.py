@@ -22,9 +22,14 @@ LONGEST_WAIT_S: Final = 30 * 24 * 3600.0
 
 @dataclass(slots=True)
 class Attempts:
-    """What became of one call so far; ``ends_at`` is in the time of the running event loop."""
+    """What became of one call so far.
+
+    ``ends_at`` is in the time of the running event loop, ``iteration`` the call's index in its
+    session, if it has one.
+    """
 
     ends_at: float
+    iteration: int | None = None
     last: ApiFailure | None = None
 
     def failed(self, failure: ApiFailure) -> bool:

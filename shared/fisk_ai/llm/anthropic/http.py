@@ -1,62 +1,92 @@
-"""How one HTTP response is taken: read no further than its bound, and sent on to no other place.
+"""How one HTTP attempt is made and answered: read up to a bound, and sent to no other place.
 
-The key and the whole conversation go where the settings say, never where an answer says. Bodies
-are counted as they are decoded, since a few compressed bytes can become gigabytes. Rules:
+The key and the whole conversation go where the settings say, never where an answer says. Rules:
 ``docs/reference/llm.md``.
 """
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import Awaitable, Callable
 from contextlib import aclosing
 from contextvars import ContextVar
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass, field, replace
+from types import CoroutineType
+from typing import Final, ParamSpec, TypeVar
 
 import anthropic
 import httpx2
 
 from fisk_ai.llm.anthropic.attempts import Attempts, wait_asked_s
+from fisk_ai.llm.anthropic.bounded import Bounded
 from fisk_ai.llm.anthropic.failures import READ_LIMIT, TOO_LONG, ApiFailure, read_failure
+from fisk_ai.llm.anthropic.shown import Shown, Viewers
+from fisk_ai.llm.provider import ProviderConfig
+
+_P = ParamSpec("_P")
+_T = TypeVar("_T")
 
 
-class ReplyTooLargeError(anthropic.AnthropicError):
-    """A reply is over its bound; an error of the SDK's, so that the SDK does not ask again."""
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Exchange:
-    """What the client has to know about the call that a response belongs to."""
+    """What the client has to know about the call that an attempt belongs to."""
 
     attempts: Attempts
     limit_bytes: int
+    shown: Shown = field(default_factory=Shown)
 
 
 exchange: Final[ContextVar[Exchange]] = ContextVar("exchange")
 
 
-def new_client(timeout_s: float) -> httpx2.AsyncClient:
+def new_client(config: ProviderConfig) -> httpx2.AsyncClient:
     """Return a client whose every response goes through this module.
 
     Raises:
         ValueError, ImportError, OSError: the proxies or certificates cannot be used.
     """
-    return anthropic.DefaultAsyncHttpxClient(
-        timeout=timeout_s, follow_redirects=False, event_hooks={"response": [_take]}
+    viewers = Viewers(config.middlewares, config.api_key)
+
+    async def ask(request: httpx2.Request) -> None:
+        call = exchange.get()
+        call.shown = await viewers.begin(request, call.attempts.iteration)
+
+    return _Client(
+        timeout=config.call_timeout_s,
+        follow_redirects=False,
+        event_hooks={"request": [ask], "response": [_take]},
     )
+
+
+def _watched(send: Callable[_P, Awaitable[_T]]) -> Callable[_P, CoroutineType[object, object, _T]]:
+    """Tell the viewers of an attempt when ``send`` fails: no hook of the client's does."""
+
+    async def watched(*args: _P.args, **kwargs: _P.kwargs) -> _T:
+        try:
+            return await send(*args, **kwargs)
+        except BaseException as exc:
+            await exchange.get().shown.failed(exc)
+            raise
+
+    return watched
+
+
+class _Client(anthropic.DefaultAsyncHttpxClient):
+    send = _watched(anthropic.DefaultAsyncHttpxClient.send)
 
 
 async def _take(response: httpx2.Response) -> None:
     """Bound a response before anybody reads it, and decide whether to ask again."""
     call = exchange.get()
+    call.shown.began(response)
     whole = httpx2.Response(response.status_code, headers=response.headers, stream=response.stream)
     response.headers.pop("content-encoding", None)  # what is read from now on is decoded
     if response.is_success:
         call.attempts.last = None
-        response.stream = _Bounded(whole, call.limit_bytes)
+        response.stream = call.shown.stream(Bounded(whole, call.limit_bytes))
         return
     call.attempts.last = ApiFailure(response.status_code)  # known, whatever becomes of the body
     failure, body = await _read_failure(whole)
+    await call.shown.read(body)
     response.stream = httpx2.ByteStream(body)
     is_in_time = call.attempts.failed(replace(failure, wait_s=wait_asked_s(response.headers)))
     if not is_in_time or not response.is_error:
@@ -72,25 +102,5 @@ async def _read_failure(response: httpx2.Response) -> tuple[ApiFailure, bytes]:
                 break
     await response.aclose()
     if len(body) > READ_LIMIT:
-        return ApiFailure(response.status_code, "", TOO_LONG), b""
+        return ApiFailure(response.status_code, "", TOO_LONG), TOO_LONG.encode()
     return read_failure(response.status_code, bytes(body)), bytes(body)
-
-
-class _Bounded(httpx2.AsyncByteStream):
-    """The decoded body of a response, up to a number of bytes."""
-
-    def __init__(self, response: httpx2.Response, limit_bytes: int) -> None:
-        self._response = response
-        self._limit_bytes = limit_bytes
-
-    async def __aiter__(self) -> AsyncIterator[bytes]:
-        size = 0
-        async with aclosing(self._response.aiter_bytes()) as parts:
-            async for part in parts:
-                size += len(part)
-                if size > self._limit_bytes:
-                    raise ReplyTooLargeError(f"its reply is over {self._limit_bytes} bytes")
-                yield part
-
-    async def aclose(self) -> None:
-        await self._response.aclose()

@@ -76,7 +76,7 @@ class AnthropicProvider:
         base_url = check_base_url(config.base_url) or DEFAULT_BASE_URL
         if sends_key_in_clear(base_url):
             _log.warning("the API key travels unencrypted: %s is plain http", SETTING)
-        self._transport = _begin(lambda: _connect(self._api_key, base_url, config.call_timeout_s))
+        self._transport = _begin(lambda: _connect(base_url, config))
 
     def capabilities(self) -> Capabilities:
         """Say that it streams; tool search comes with a later release."""
@@ -92,7 +92,8 @@ class AnthropicProvider:
         limit = output_cap(request.max_output_tokens, _CAPABILITIES)
         request = replace(request, max_output_tokens=limit)
         deadline = asyncio.timeout(self._call_timeout_s)
-        attempts = Attempts(asyncio.get_running_loop().time() + self._call_timeout_s)
+        ends_at = asyncio.get_running_loop().time() + self._call_timeout_s
+        attempts = Attempts(ends_at, request.iteration)
         try:
             async with deadline:
                 return await self._ask(_Call(transport, request, attempts), on_delta)
@@ -160,10 +161,10 @@ def _checked_key(key: str) -> str:
     return key
 
 
-def _connect(api_key: str, base_url: str, timeout_s: float) -> Transport:
+def _connect(base_url: str, config: ProviderConfig) -> Transport:
     sdk = importlib.import_module("fisk_ai.llm.anthropic.sdk")
     make = cast("type[Transport]", sdk.Transport)
-    return make(api_key=api_key, base_url=base_url, timeout_s=timeout_s)
+    return make(replace(config, base_url=base_url))
 
 
 def _begin(load: Callable[[], Transport]) -> Future[Transport]:

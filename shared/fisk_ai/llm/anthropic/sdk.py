@@ -18,14 +18,15 @@ import httpx2
 from fisk_ai.errors import ProviderError
 from fisk_ai.llm.anthropic.attempts import Attempts
 from fisk_ai.llm.anthropic.base_url import redact
+from fisk_ai.llm.anthropic.bounded import ReplyTooLargeError
 from fisk_ai.llm.anthropic.failures import ApiError, ApiFailure
-from fisk_ai.llm.anthropic.http import Exchange, ReplyTooLargeError, exchange, new_client
+from fisk_ai.llm.anthropic.http import Exchange, exchange, new_client
+from fisk_ai.llm.anthropic.shown import reason
 from fisk_ai.llm.anthropic.stream import EVENT_LIMIT_BYTES
-from fisk_ai.text.sanitise import for_terminal
+from fisk_ai.llm.provider import ProviderConfig
 
 _PATH: Final = "/v1/messages"
 _HEADERS: Final = {"Content-Type": "application/json"}
-_CAUSE_LIMIT: Final = 200
 _LIBRARIES: Final = ("anthropic", "httpx2", "httpcore2")
 
 REPLY_LIMIT_BYTES: Final = EVENT_LIMIT_BYTES
@@ -40,22 +41,22 @@ class Transport:
 
     __slots__ = ("_address", "_client")
 
-    def __init__(self, *, api_key: str, base_url: str, timeout_s: float) -> None:
-        """Make the client.
+    def __init__(self, config: ProviderConfig) -> None:
+        """Make the client for a checked configuration, whose address is given.
 
         Raises:
             ProviderError: what the environment says about proxies cannot be used.
         """
         for name in _LIBRARIES:  # at debug level they log whole conversations
             logging.getLogger(name).setLevel(logging.WARNING)
-        self._address = redact(base_url)
+        self._address = redact(config.base_url)
         try:
             self._client = anthropic.AsyncAnthropic(
-                api_key=api_key,
-                base_url=base_url,
-                timeout=timeout_s,
+                api_key=config.api_key,
+                base_url=config.base_url,
+                timeout=config.call_timeout_s,
                 # Made here: the client that the SDK makes complains when its making fails.
-                http_client=new_client(timeout_s),
+                http_client=new_client(config),
                 # The spans of this project are the only ones: two would count every token twice.
                 open_telemetry=False,
             )
@@ -116,20 +117,11 @@ def _translated(address: str, attempts: Attempts) -> Generator[None]:
         text = f"the model API at {address} did not answer in time"
         raise ProviderError(text, failure="timeout") from None
     except anthropic.APIConnectionError as exc:
-        text = f"the model API at {address} cannot be reached: {_reason(exc.__cause__)}"
+        text = f"the model API at {address} cannot be reached: {reason(exc)}"
         raise ProviderError(text) from None
     except ReplyTooLargeError as exc:
         raise ProviderError(f"the model API at {address} was left: {exc}") from None
     except (anthropic.AnthropicError, httpx2.HTTPError) as exc:
         raise ProviderError(
-            f"the model API at {address} broke off its reply: {_reason(exc)}"
+            f"the model API at {address} broke off its reply: {reason(exc)}"
         ) from None
-
-
-def _reason(cause: BaseException | None) -> str:
-    """Return what happened, without the bytes that a protocol error quotes behind a colon."""
-    if isinstance(cause, httpx2.RemoteProtocolError):
-        return for_terminal(str(cause).partition(":")[0], _CAUSE_LIMIT)
-    if isinstance(cause, httpx2.NetworkError) and str(cause):
-        return for_terminal(str(cause), _CAUSE_LIMIT)
-    return type(cause).__name__
