@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 # Registers the providers of this project: the key of one nobody registered would be passed on.
 import fisk_ai.llm.builtin  # noqa: F401 # pyright: ignore[reportUnusedImport] - as said above
 from fisk_ai import faults
 from fisk_ai.llm import provider
+
+if TYPE_CHECKING:
+    from fisk_ai.config import Config  # loads pydantic, which running commands does not need
 
 OTLP_CREDENTIALS = frozenset(
     f"OTEL_EXPORTER_OTLP{signal}_{kind}"
@@ -21,10 +25,11 @@ OTLP_CREDENTIALS = frozenset(
 )
 """Exporter headers carry tokens and the rest names keys; removed with telemetry on or off."""
 
-OUR_CREDENTIALS = frozenset(
-    {"SLACK_APP_TOKEN", "SLACK_BOT_TOKEN", "FISK_AI_NATS_CREDS", "FISK_AI_NATS_URL"}
-)
-"""What the processes of this project read secrets from; an address may carry a password."""
+OUR_CREDENTIALS = frozenset({"SLACK_APP_TOKEN", "SLACK_BOT_TOKEN"})
+"""What the processes of this project read secrets from."""
+
+BROKER_PREFIX = "FISK_AI_NATS_"
+"""Begins every variable about our way to the broker; even an address may carry a password."""
 
 CALL_VARIABLE = "FISK_AI_CALL"
 """``<session>/<tool_use_id>``: the same value when the same call runs again after a crash."""
@@ -35,16 +40,28 @@ def child_environment(
 ) -> dict[str, str]:
     """Return the environment of a child of ours.
 
-    Credentials of every registered provider go, whichever is in use. ``PWD`` follows
+    Credentials of every registered provider go, whichever is in use; those only a configuration
+    names are taken out by :func:`without_configured`. ``PWD`` follows
     ``work_dir`` when there is one. An inherited ``FISK_AI_CALL`` never survives: without a
     ``call_ref`` it would name a call of somebody else.
     """
     removed = OTLP_CREDENTIALS | OUR_CREDENTIALS | {CALL_VARIABLE, faults.VARIABLE}
     removed |= {*provider.credential_env_names()}
-    child = {name: value for name, value in environ.items() if name not in removed}
+    child = {name: value for name, value in environ.items() if not _is_secret(name, removed)}
     if work_dir is not None:
         child["PWD"] = str(work_dir)
     child |= {"LLMFORMAT": "1", "FISK_AI": "1"}
     if call_ref:
         child[CALL_VARIABLE] = call_ref
     return child
+
+
+def without_configured(environ: Mapping[str, str], config: Config) -> dict[str, str]:
+    """Return ``environ`` without the variables in which ``config`` says that a secret is."""
+    embeddings = config.harness.knowledge.embeddings
+    named = embeddings.api_key_env.strip() if embeddings is not None else ""
+    return {name: value for name, value in environ.items() if name != named}
+
+
+def _is_secret(name: str, listed: frozenset[str]) -> bool:
+    return name in listed or name.startswith(BROKER_PREFIX)

@@ -205,6 +205,21 @@ async def test_a_root_directory_is_where_commands_and_introspection_run(
     assert outcome.output == f"{root}\n"
 
 
+async def test_a_variable_the_configuration_calls_a_secret_reaches_no_child(
+    configure: Configure, program: Program
+) -> None:
+    path = program(
+        'test "$1" = --fisk-introspect && { echo "{\\"name\\":\\"<$EMBED_KEY>\\",'
+        '\\"commands\\":[{\\"name\\":\\"go\\",\\"restricted_schema\\":{}}]}"; exit; };'
+        ' echo "<$EMBED_KEY>"'
+    )
+    named = "harness: {knowledge: {embeddings: {api_key_env: EMBED_KEY}}}\n"
+    environ = {**os.environ, "EMBED_KEY": "secret"}
+    application = await load(configure(path, named), environ=environ)
+    outcome = await application.tools[0].execute(CallContext(), b"", ExecDeps())
+    assert (application.name, outcome.output) == ("<>", "<>\n")
+
+
 async def test_a_tool_whose_program_went_away_fails_in_words(
     loaded: Loading, tmp_path: Path
 ) -> None:

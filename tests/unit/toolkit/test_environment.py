@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fisk_ai.toolkit.environment import child_environment
+from fisk_ai.config import Config
+from fisk_ai.toolkit.environment import child_environment, without_configured
 
 SECRETS = [
     "ANTHROPIC_API_KEY",
@@ -21,6 +22,8 @@ SECRETS = [
     "SLACK_BOT_TOKEN",
     "FISK_AI_NATS_CREDS",
     "FISK_AI_NATS_URL",
+    "FISK_AI_NATS_INBOX_PREFIX",
+    "FISK_AI_NATS_ANYTHING_LATER",
     "FISK_AI_FAULT",
 ]
 
@@ -33,6 +36,8 @@ def test_credentials_go_by_name_and_everything_else_stays() -> None:
         "ANTHROPIC_PROFILE": "p",
         "XDG_CONFIG_HOME": "/c",
         "anthropic_api_key": "another name",
+        "FISK_AI_INBOX_PREFIXES": "_INBOX_x",
+        "NATS_URL": "the program's own",
         "OTEL_EXPORTER_OTLP_ENDPOINT": "e",
         "PWD": "/here",
     }
@@ -58,3 +63,11 @@ def test_the_call_is_named_and_never_inherited() -> None:
     assert "FISK_AI_CALL" not in child_environment(inherited, work_dir=None, call_ref="")
     named = child_environment(inherited, work_dir=None, call_ref="s/toolu_1")
     assert named["FISK_AI_CALL"] == "s/toolu_1"
+
+
+def test_a_secret_that_only_the_configuration_names_goes_too() -> None:
+    knowledge = {"enabled": True, "embeddings": {"model": "m", "api_key_env": " EMBED_KEY "}}
+    config = Config.model_validate({"harness": {"knowledge": knowledge}})
+    inherited = {"EMBED_KEY": "secret", "EMBED_KEYS": "another name"}
+    assert without_configured(inherited, config) == {"EMBED_KEYS": "another name"}
+    assert without_configured(inherited, Config()) == inherited

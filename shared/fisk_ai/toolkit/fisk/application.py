@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from fisk_ai.errors import SetupError
 from fisk_ai.toolkit import tags
 from fisk_ai.toolkit.contract import Advisory, Tool
+from fisk_ai.toolkit.environment import without_configured
 from fisk_ai.toolkit.fisk import globals as global_flags
 from fisk_ai.toolkit.fisk.command import CommandTool, Host
 from fisk_ai.toolkit.fisk.document import Command, Flag
@@ -61,9 +62,13 @@ async def load(
     program = resolve_application(config, environ)
     if program is None:
         return LoadedApplication(advisories=tuple(_unmatched(confirm_tags, ())))
-    host = Host(program=program, environ=environ, directory=_directory(config))
+    host = Host(
+        program=program,
+        environ=without_configured(environ, config),
+        directory=_directory(config),
+    )
     document = await introspect(
-        program, environ=environ, directory=host.directory, timeout_s=timeout_s
+        program, environ=host.environ, directory=host.directory, timeout_s=timeout_s
     )
     if not document.commands:
         raise SetupError(
