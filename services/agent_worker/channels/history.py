@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from agent_worker.channels.terminals import terminal_of
 from fisk_ai.a2a.blocks import usage_counts
 from fisk_ai.a2a.codes import Ending
 from fisk_ai.a2a.messages import RequestRead, Result, StatusBlockEvent, Terminal, reply_header
+from fisk_ai.a2a.recorded import times_of
 from fisk_ai.a2a.replay import replay
 from fisk_ai.a2a.reply_set import ReplySet
 from fisk_ai.errors import BusError, NotFoundError, ProtocolError, StoreError
+from fisk_ai.sessions.fold import fold
+from fisk_ai.sessions.records import Record
 from fisk_ai.sessions.state import RunState
 from fisk_ai.sessions.store import Store
 
@@ -22,9 +28,28 @@ READS = 4
 _UNREADABLE = Ending("failed", "error", "reading the stored conversation failed")
 
 
-async def send_replay(reply_set: ReplySet, state: RunState, limit: int) -> None:
-    """Send up to ``limit`` blocks of ``state`` between two markers; nothing when there are none."""
-    history = replay(state.messages, state.pending, limit)
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """A conversation as it is stored, and as it folds."""
+
+    records: Sequence[Record]
+    state: RunState
+
+
+async def load(store: Store, session: str) -> Stored:
+    """Read a session without taking it.
+
+    Raises:
+        StoreError: it is not there, or cannot be read.
+    """
+    records = await store.records(session)
+    return Stored(records, await asyncio.to_thread(fold, records))
+
+
+async def send_replay(reply_set: ReplySet, stored: Stored, limit: int) -> None:
+    """Send up to ``limit`` blocks of ``stored`` between two markers; nothing if there are none."""
+    state = stored.state
+    history = replay(state.messages, state.pending, limit, times_of(stored.records))
     if not history.blocks:
         return
     await reply_set.event(StatusBlockEvent(phase="replay_start"))
@@ -76,18 +101,18 @@ class Reads:
 
     async def _told(self, reply_set: ReplySet, request: RequestRead, session: str) -> Terminal:
         try:
-            state = await self._store.load(session)
+            stored = await load(self._store, session)
         except NotFoundError:
             text = "no conversation of that token is stored here"
             return terminal_of(reply_set, Ending("unknown_conversation", "error", text))
         except StoreError as exc:
             _log.warning("session %s could not be read: %s", session, exc)
             return terminal_of(reply_set, _UNREADABLE)
-        await send_replay(reply_set, state, request.replay)
+        await send_replay(reply_set, stored, request.replay)
         return Result(
             **reply_header(request, reply_set.identity),
             stop_reason="end_turn",
-            usage=usage_counts(state.counters.usage),
+            usage=usage_counts(stored.state.counters.usage),
         )
 
 

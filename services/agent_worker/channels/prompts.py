@@ -13,7 +13,7 @@ from collections.abc import Coroutine, Mapping
 from msgspec import UNSET
 
 from agent_worker.channels.admission import Admission, Refusal
-from agent_worker.channels.history import Reads, send_replay
+from agent_worker.channels.history import Reads, load, send_replay
 from agent_worker.channels.task import Questions, Task, read
 from agent_worker.channels.terminals import terminal_of
 from agent_worker.channels.work import lowered, work_of
@@ -22,10 +22,10 @@ from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a.cards import build_card
 from fisk_ai.a2a.codes import Ending
 from fisk_ai.a2a.messages import (
+    NAMESPACE,
     AnyRequest,
     DiscoveryReply,
     DiscoveryRequest,
-    RequestAnswer,
     RequestRead,
     RequestResume,
     RunRequest,
@@ -47,7 +47,10 @@ _log = logging.getLogger("agent_worker.prompts")
 SETTLE_S = 10.0
 """How long a closing channel waits for reads and hand-offs; they only read a journal."""
 
-_WANTED = "request.prompt, request.answer, request.resume, request.read"
+_WANTED = ", ".join(
+    f"{NAMESPACE}.request.{kind}" for kind in ("prompt", "answer", "resume", "read")
+)
+_CARD_REQUEST = f"{NAMESPACE}.discovery.request"
 
 
 class PromptsChannel:
@@ -149,8 +152,7 @@ class PromptsChannel:
         if not isinstance(message, DiscoveryRequest):
             got = protocol_of(message)
             await inbound.refuse(
-                "400",
-                f'unexpected message protocol: got "{got}", want "discovery.request"',
+                "400", f'unexpected message protocol: got "{got}", want "{_CARD_REQUEST}"'
             )
             return
         header = reply_header(message, self._config.identity)
@@ -177,8 +179,7 @@ class PromptsChannel:
     async def _take(
         self, reply_set: ReplySet, request: RunRequest, session: str, token: str
     ) -> None:
-        refusal = _not_built(request)
-        slot = refusal or self._admission.admit(request.request, session)
+        slot = self._admission.admit(request.request, session)
         if isinstance(slot, Refusal):
             await _refuse(reply_set, slot)
             return
@@ -230,11 +231,11 @@ class PromptsChannel:
         if not (request.conversation_token and task.reply_set.stream):
             return
         try:
-            state = await self._store.load(task.session)
+            stored = await load(self._store, task.session)
         except StoreError as exc:
             _log.info("session %s is not replayed: %s", task.session, exc)
             return  # the run meets the same session next, and tells the caller what is wrong
-        await send_replay(task.reply_set, state, request.replay)
+        await send_replay(task.reply_set, stored, request.replay)
 
     def _reply_set(self, inbound: Inbound, request: AnyRequest) -> ReplySet:
         async def publish(body: bytes, headers: Mapping[str, str]) -> None:
@@ -272,16 +273,6 @@ class PromptsChannel:
 
 _DRAINING = Ending("draining", "error", "this worker began to shut down before the run; try again")
 _BROKEN = Ending("failed", "error", "the run could not be started")
-
-
-def _not_built(request: RunRequest) -> Refusal | None:
-    if not isinstance(request, RequestAnswer) or request.answer.kind == "approve":
-        return None
-    return Refusal(
-        "rejected",
-        f"answering a {request.answer.kind} question after its run ended is not built yet: "
-        "only a late approval is taken",
-    )
 
 
 async def _refuse(reply_set: ReplySet, refusal: Refusal) -> None:

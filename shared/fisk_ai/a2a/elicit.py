@@ -66,25 +66,6 @@ class GateQuestion(Protocol):
         ...
 
 
-class HeldDecision(Protocol):
-    """A decision that arrived after its question closed."""
-
-    @property
-    def tool_use_id(self) -> str:
-        """The call it is for."""
-        ...
-
-    @property
-    def choice(self) -> ChoiceWord:
-        """The decision."""
-        ...
-
-    @property
-    def args_sha256(self) -> str:
-        """The arguments it was made for; empty when only the call is known."""
-        ...
-
-
 class CallerPrompter:
     """Asks whoever sent the task."""
 
@@ -101,16 +82,11 @@ class CallerPrompter:
         self._windows = Windows(window_s=window_s, elicit_max_s=elicit_max_s)
         self._draining = draining
         self._pending: dict[str, Pending] = {}
-        self._held: HeldDecision | None = None
         self._given_up = False
 
     def can_prompt(self) -> bool:
         """A caller is there."""
         return True
-
-    def hold(self, decision: HeldDecision) -> None:
-        """Keep a late decision for the next approval of its call; it is used once."""
-        self._held = decision
 
     def answer(self, reply: AnyElicitReply) -> bool:
         """Deliver a reply; ``False`` when this run does not wait on its question."""
@@ -124,15 +100,12 @@ class CallerPrompter:
             pending.give_up()
 
     async def approve(self, request: GateQuestion) -> ChoiceWord:
-        """Ask whether a gated call may run, unless its decision is held already.
+        """Ask whether a gated call may run.
 
         Raises:
             PromptAbortedError: nobody answered; ask again when the call is dispatched again.
             FiskError: the question could not be sent, or the answer is of another kind.
         """
-        held = self._spend(request)
-        if held is not None:
-            return held
         reply = await self._ask(
             ElicitRequestApprove(
                 **self._header(),
@@ -205,14 +178,6 @@ class CallerPrompter:
         if isinstance(reply, ElicitReplyInput):
             return reply.value
         raise _unfit(reply)
-
-    def _spend(self, request: GateQuestion) -> ChoiceWord | None:
-        held = self._held
-        if held is None or not held.tool_use_id or held.tool_use_id != request.tool_use_id:
-            return None
-        self._held = None
-        bound = held.args_sha256
-        return held.choice if not bound or bound == request.args_sha256 else None
 
     async def _answered(self, question: AnyQuestion) -> AnyAnswer:
         reply = await self._ask(question)

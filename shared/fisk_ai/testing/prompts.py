@@ -9,10 +9,10 @@ from typing import Protocol
 from msgspec import structs
 
 from fisk_ai.a2a import messages as m
-from fisk_ai.a2a.client import AgentClient, ClientLimits, Given, TaskEnd
+from fisk_ai.a2a.client import AgentClient, ClientHooks, ClientLimits, Given, TaskEnd
 from fisk_ai.bus.connection import Connection
 from fisk_ai.config import Config
-from fisk_ai.llm.model import Response
+from fisk_ai.llm.model import Response, ToolResultBlock
 from fisk_ai.serving.contract import Channel, Concurrent, Releasable
 from fisk_ai.serving.server import Server
 from fisk_ai.sessions.file import FileStore
@@ -22,6 +22,9 @@ from fisk_ai.toolkit.contract import Tool
 
 GATED = ("ai:confirm",)
 """The tags of a tool whose calls need an approval."""
+
+ASKS = {"human_in_the_loop": {"enabled": True}}
+"""The ``harness`` of an agent whose model may ask a person."""
 
 
 class Serving(Protocol):
@@ -68,7 +71,7 @@ class Bench(Protocol):
         self,
         model: ScriptedProvider,
         *,
-        tools: Sequence[Tool] = (),
+        tools: Sequence[Tool] | None = None,
         prompts: dict[str, object] | None = None,
         request_timeout: str = "5s",
         keepalive_s: float = 15.0,
@@ -78,7 +81,9 @@ class Bench(Protocol):
         """Start a worker."""
         ...
 
-    def client(self, limits: ClientLimits | None = None) -> AgentClient:
+    def client(
+        self, limits: ClientLimits | None = None, hooks: ClientHooks | None = None
+    ) -> AgentClient:
         """Return a client of the workers."""
         ...
 
@@ -114,6 +119,22 @@ def prompt(text: str = "Hi", *, token: str = "", **more: object) -> m.RequestPro
     )
 
 
+def answer(token: str, given: m.Answer, **more: object) -> m.RequestAnswer:
+    """Return a late answer for the conversation of ``token``."""
+    request = m.RequestAnswer(**header(), conversation_token=token, answer=given)
+    return structs.replace(request, **more)
+
+
+def resume(token: str, **more: object) -> m.RequestResume:
+    """Return a request to let the conversation of ``token`` go on."""
+    return structs.replace(m.RequestResume(**header(), conversation_token=token), **more)
+
+
+def read(token: str, replay: int = 200) -> m.RequestRead:
+    """Return a request for the history of the conversation of ``token``."""
+    return m.RequestRead(**header(), conversation_token=token, replay=replay)
+
+
 def error_of(end: TaskEnd) -> m.ErrorTerminal:
     """Return the error a task ended with."""
     assert isinstance(end.terminal, m.ErrorTerminal), end.terminal
@@ -138,3 +159,26 @@ def person(given: Given) -> RecordingCaller:
         return given
 
     return RecordingCaller(person=answer)
+
+
+def absent() -> RecordingCaller:
+    """Return a caller whose person never answers."""
+
+    async def wait(question: m.AnyQuestion) -> Given:
+        await asyncio.Event().wait()
+        return None
+
+    return RecordingCaller(person=wait)
+
+
+def code_of(end: TaskEnd) -> str:
+    """Return the code a task ended with; empty for a result."""
+    return end.terminal.code if isinstance(end.terminal, m.ErrorTerminal) else ""
+
+
+def last_results(model: ScriptedProvider) -> dict[str, str]:
+    """Return the results of calls that the model was shown last, by call."""
+    content = model.requests[-1].messages[-1].content
+    return {
+        block.tool_use_id: block.content for block in content if isinstance(block, ToolResultBlock)
+    }

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from agent_worker.channels.prompts import PromptsChannel
-from fisk_ai.a2a.client import AgentClient, ClientLimits
+from fisk_ai.a2a.client import AgentClient, ClientHooks, ClientLimits
 from fisk_ai.bus.connection import Connection
 from fisk_ai.config import Config
 from fisk_ai.serving.runner import Resources, build_runner
@@ -77,7 +77,7 @@ class Bench:
         self,
         model: ScriptedProvider,
         *,
-        tools: Sequence[Tool] = (),
+        tools: Sequence[Tool] | None = None,
         prompts: dict[str, object] | None = None,
         request_timeout: str = "5s",
         keepalive_s: float = 15.0,
@@ -90,15 +90,17 @@ class Bench:
             config=config,
             provider=model,
             session_store=self.store,
-            custom_tools=tools or [FakeTool(name="ls")],
+            custom_tools=[FakeTool(name="ls")] if tools is None else tools,
         )
         server = Server([channel], [], build_runner(resources))
         serving = Serving(model, server, asyncio.create_task(server.serve()))
         self.started.append(serving)
         return serving
 
-    def client(self, limits: ClientLimits | None = None) -> AgentClient:
-        return AgentClient(self.caller, "billing", "terminal", limits=limits)
+    def client(
+        self, limits: ClientLimits | None = None, hooks: ClientHooks | None = None
+    ) -> AgentClient:
+        return AgentClient(self.caller, "billing", "terminal", limits=limits, hooks=hooks)
 
     async def stop(self) -> None:
         for serving in self.started:

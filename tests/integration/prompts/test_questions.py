@@ -15,6 +15,7 @@ from fisk_ai.testing.prompts import (
     GATED,
     Bench,
     Hold,
+    absent,
     error_of,
     header,
     model,
@@ -89,11 +90,6 @@ async def test_a_second_answer_is_told_that_the_question_is_closed(bench: Bench)
     assert text_of(await run) == "Gone."
 
 
-async def asleep(question: m.AnyQuestion) -> Given:
-    await asyncio.Event().wait()
-    return None
-
-
 @pytest.mark.parametrize("changed", [False, True])
 async def test_silence_suspends_and_a_late_approval_counts_for_what_was_shown(
     bench: Bench, *, changed: bool
@@ -104,7 +100,7 @@ async def test_silence_suspends_and_a_late_approval_counts_for_what_was_shown(
         tools=[tool],
         prompts={"elicit": True, "elicit_max": "100ms"},
     )
-    caller = RecordingCaller(person=asleep)
+    caller = absent()
     end = await bench.client().run(prompt(), caller)
     assert (error_of(end).code, end.unsent) == ("suspended", ())
     (question,) = caller.questions
@@ -121,7 +117,7 @@ async def test_silence_suspends_and_a_late_approval_counts_for_what_was_shown(
 async def test_a_cancel_gives_the_open_question_up(bench: Bench) -> None:
     tool = FakeTool(name="node_rm", own_tags=GATED)
     await bench.serve(model(call(("u1", "node_rm"))), tools=[tool], prompts={"elicit": True})
-    client, caller, request = bench.client(), RecordingCaller(person=asleep), prompt()
+    client, caller, request = bench.client(), absent(), prompt()
     run = asyncio.create_task(client.run(request, caller))
     await asyncio.wait_for(caller.asked.wait(), 5)
     assert await client.cancel(request.request)
@@ -141,12 +137,3 @@ async def test_a_decision_that_came_too_late_is_handed_back(bench: Bench) -> Non
     end = await client.run(request, RecordingCaller(person=slow))
     assert error_of(end).code == "suspended"
     assert [(each.tool_use_id, each.choice) for each in end.unsent] == [("u1", "always")]
-
-
-async def test_a_late_answer_to_a_question_tool_is_refused_in_a_sentence(bench: Bench) -> None:
-    await bench.serve(model())
-    answer = m.Answer(tool_use_id="u1", kind="confirm", confirmed=True)
-    request = m.RequestAnswer(**header(), conversation_token="T1", answer=answer)
-    end = await bench.client().run(request, RecordingCaller())
-    assert error_of(end).code == "rejected"
-    assert "not built yet" in error_of(end).error

@@ -10,7 +10,7 @@ import pytest
 from fisk_ai.a2a import messages as m
 from fisk_ai.sessions.file import FileStore
 from fisk_ai.sessions.ids import session_id_for_token
-from fisk_ai.sessions.state import RunState
+from fisk_ai.sessions.records import Assistant, Meta, Record, User
 from fisk_ai.testing.agent import call, say
 from fisk_ai.testing.caller import RecordingCaller
 from fisk_ai.testing.prompts import Bench, Hold, error_of, header, model, names, prompt, text_of
@@ -27,17 +27,17 @@ class SlowStore(FileStore):
         self.loads = 0
         self.go = asyncio.Event()
 
-    async def load(self, run_id: str) -> RunState:
+    async def records(self, run_id: str) -> list[Record]:
         if run_id == session_id_for_token("billing", "T1"):
             self.loads += 1
             await asyncio.wait_for(self.go.wait(), 10)
-        return await super().load(run_id)
+        return await super().records(run_id)
 
 
 class BrokenStore(FileStore):
     """Fails in a way that no store may."""
 
-    async def load(self, run_id: str) -> RunState:
+    async def records(self, run_id: str) -> list[Record]:
         raise ZeroDivisionError("/home/someone")
 
 
@@ -52,6 +52,9 @@ async def test_a_read_replays_what_was_said_while_a_turn_runs(bench: Bench) -> N
     reader = RecordingCaller()
     end = await client.run(m.RequestRead(**header(), conversation_token=token, replay=200), reader)
     assert names(reader.blocks) == ["Status", "Prompt", "Text", "Prompt", "ToolCall", "Status"]
+    records = await bench.store.records(session_id_for_token("billing", token))
+    spoken = [each.time for each in records if isinstance(each.payload, Meta | Assistant | User)]
+    assert [getattr(block, "time", "") for block in reader.blocks[1:-1]] == spoken
     assert reader.blocks[-1] == m.StatusBlockEvent(
         phase="replay_end",
         count=4,

@@ -10,7 +10,6 @@ import pytest
 from fisk_ai.a2a import messages as m
 from fisk_ai.a2a.elicit import NO_OPERATOR, CallerPrompter
 from fisk_ai.a2a.reply_set import ReplySet
-from fisk_ai.agent.options import HeldApproval
 from fisk_ai.errors import BusError, DeferredError, FiskError, PromptAbortedError
 from fisk_ai.testing.wire import RecordedWire
 from fisk_ai.toolkit.prompter import Choice, GateRequest, Prompter
@@ -247,28 +246,3 @@ async def test_an_answer_may_be_faster_than_the_sending() -> None:
     reply_set = ReplySet(publish, caller.request, "agent", stream=False)
     prompter = CallerPrompter(reply_set, window_s=5, elicit_max_s=5)
     assert await prompter.approve(GATED) == "once"
-
-
-@pytest.mark.parametrize("digest", ["", DIGEST])
-async def test_a_held_decision_answers_its_own_call_once(digest: str) -> None:
-    caller = Caller(window_s=0.01)
-    caller.prompter.hold(HeldApproval(tool_use_id="u1", choice="always", args_sha256=digest))
-    assert await caller.prompter.approve(GATED) == "always"
-    with pytest.raises(PromptAbortedError):
-        await caller.prompter.approve(GATED)
-
-
-async def test_a_decision_held_for_other_arguments_is_asked_again() -> None:
-    caller = Caller()
-    caller.prompter.hold(HeldApproval(tool_use_id="u1", choice="always", args_sha256="b" * 64))
-    asking = asyncio.create_task(caller.prompter.approve(GATED))
-    assert caller.approve(await caller.asked(), "no")
-    assert await asking == "no"
-
-
-@pytest.mark.parametrize("call", ["", "u2"])
-async def test_a_decision_held_for_another_call_is_never_used(call: str) -> None:
-    caller = Caller(window_s=0.01)
-    caller.prompter.hold(HeldApproval(tool_use_id=call, choice="always"))
-    with pytest.raises(PromptAbortedError):
-        await caller.prompter.approve(GATED)

@@ -1,0 +1,177 @@
+"""Answers that come after their run has ended: they are the result of the call that asked."""
+
+from __future__ import annotations
+
+import asyncio
+
+import pytest
+
+from fisk_ai.a2a import messages as m
+from fisk_ai.a2a.client import Given
+from fisk_ai.bus.broker import Broker
+from fisk_ai.testing.agent import call, say
+from fisk_ai.testing.broker import connected
+from fisk_ai.testing.caller import RecordingCaller
+from fisk_ai.testing.prompts import (
+    ASKS,
+    Bench,
+    Serving,
+    absent,
+    answer,
+    code_of,
+    error_of,
+    last_results,
+    model,
+    prompt,
+    resume,
+    text_of,
+)
+
+pytestmark = pytest.mark.integration
+
+CONFIRM = ("u1", "ask_human_confirm", b'{"question":"Go?"}')
+SELECT = ("u1", "ask_human_select", b'{"question":"Which?","options":["red","blue"]}')
+INPUT = ("u1", "ask_human_input", b'{"question":"Who?"}')
+SECOND = ("u2", "ask_human_input", b'{"question":"Where?"}')
+BRIEF: dict[str, object] = {"elicit": True, "elicit_max": "50ms"}
+"""Questions that close before anybody answers."""
+
+YES = m.Answer(tool_use_id="u1", kind="confirm", confirmed=True)
+NOBODY = "the caller has no operator to answer on its behalf"
+
+
+async def parked(bench: Bench, *calls: tuple[str, str, bytes]) -> tuple[Serving, str]:
+    """Serve an agent whose first run waits for the answers of ``calls``; returns its token."""
+    serving = await bench.serve(model(call(*calls), say("Done.")), prompts=BRIEF, harness=ASKS)
+    caller = absent()
+    end = await bench.client().run(prompt(), caller)
+    assert (error_of(end).code, error_of(end).stop_reason) == ("deferred", "suspended")
+    waiting = ",".join(each[0] for each in calls)
+    assert f"tool_use {waiting};" in error_of(end).error
+    return serving, caller.token
+
+
+@pytest.mark.parametrize(
+    ("asked", "given", "result"),
+    [
+        (CONFIRM, YES, '{"confirmed":true}'),
+        (CONFIRM, m.Answer(tool_use_id="u1", kind="confirm"), '{"confirmed":false}'),
+        (SELECT, m.Answer(tool_use_id="u1", kind="select", value="blue"), '{"selected":"blue"}'),
+        (INPUT, m.Answer(tool_use_id="u1", kind="input", value="Ann"), '{"value":"Ann"}'),
+        (INPUT, m.Answer(tool_use_id="u1", kind="input", value=""), '{"value":""}'),
+        (INPUT, m.Answer(tool_use_id="u1", kind="input", answer="value"), '{"value":""}'),
+        (
+            CONFIRM,
+            m.Answer(tool_use_id="u1", kind="confirm", no_operator=True),
+            f'{{"confirmed":false,"reason":"{NOBODY}"}}',
+        ),
+        (
+            SELECT,
+            m.Answer(tool_use_id="u1", kind="select", answer="no_operator"),
+            f'{{"reason":"{NOBODY}","selected":null}}',
+        ),
+        (
+            INPUT,
+            m.Answer(tool_use_id="u1", kind="input", no_operator=True),
+            f'{{"reason":"{NOBODY}","value":null}}',
+        ),
+    ],
+)
+async def test_a_late_answer_is_the_result_that_the_tool_would_have_given(
+    bench: Bench, asked: tuple[str, str, bytes], given: m.Answer, result: str
+) -> None:
+    serving, token = await parked(bench, asked)
+    end = await bench.client().run(answer(token, given), RecordingCaller())
+    assert text_of(end) == "Done."
+    assert last_results(serving.model) == {"u1": result}
+
+
+async def test_several_questions_are_answered_one_after_another(bench: Bench) -> None:
+    serving, token = await parked(bench, CONFIRM, SECOND)
+    client = bench.client()
+    half = error_of(await client.run(answer(token, YES), RecordingCaller()))
+    assert half.code == "deferred"
+    assert "tool_use u2;" in half.error
+    again = await client.run(answer(token, YES), RecordingCaller())
+    assert code_of(again) == "already_answered"
+    other = m.Answer(tool_use_id="u2", kind="input", value="Here")
+    assert text_of(await client.run(answer(token, other), RecordingCaller())) == "Done."
+    assert last_results(serving.model) == {"u1": '{"confirmed":true}', "u2": '{"value":"Here"}'}
+
+
+async def test_an_answer_of_another_kind_leaves_the_call_open(bench: Bench) -> None:
+    serving, token = await parked(bench, CONFIRM)
+    client = bench.client()
+    wrong = m.Answer(tool_use_id="u1", kind="select", value="red")
+    assert code_of(await client.run(answer(token, wrong), RecordingCaller())) == "deferred"
+    approval = m.Answer(tool_use_id="u1", kind="approve", choice="once")
+    assert code_of(await client.run(answer(token, approval), RecordingCaller())) == "deferred"
+    assert len(serving.model.requests) == 1
+    assert text_of(await client.run(answer(token, YES), RecordingCaller())) == "Done."
+
+
+async def test_an_answer_for_a_call_that_nobody_made_changes_nothing(bench: Bench) -> None:
+    serving, token = await parked(bench, CONFIRM)
+    client = bench.client()
+    other = m.Answer(tool_use_id="u9", kind="confirm", confirmed=True)
+    assert code_of(await client.run(answer(token, other), RecordingCaller())) == "unknown_call"
+    assert code_of(await client.run(resume(token), RecordingCaller())) == "deferred"
+    assert len(serving.model.requests) == 1
+
+
+async def test_an_answer_of_an_unknown_conversation_says_so(bench: Bench) -> None:
+    await bench.serve(model(), harness=ASKS)
+    end = await bench.client().run(answer("T9", YES), RecordingCaller())
+    assert code_of(end) == "unknown_conversation"
+
+
+async def test_a_worker_that_never_asked_takes_the_answer(bench: Bench, broker: Broker) -> None:
+    first, token = await parked(bench, CONFIRM)
+    await first.server.release()
+    await first.ended()
+    async with connected(broker, name="worker two") as second:
+        other = await bench.serve(
+            model(say("Done there.")), prompts=BRIEF, harness=ASKS, connection=second
+        )
+        end = await bench.client().run(answer(token, YES), RecordingCaller())
+        assert text_of(end) == "Done there."
+        assert last_results(other.model) == {"u1": '{"confirmed":true}'}
+        await other.server.release()
+        await other.ended()
+
+
+async def test_a_decision_handed_back_can_be_sent_as_it_is(bench: Bench) -> None:
+    serving = await bench.serve(
+        model(call(SELECT), say("Done.")), prompts={"elicit": True}, harness=ASKS
+    )
+    client, request = bench.client(), prompt()
+
+    async def slow(question: m.AnyQuestion) -> Given:
+        assert await client.cancel(request.request)
+        return 1
+
+    caller = RecordingCaller(person=slow)
+    end = await client.run(request, caller)
+    assert code_of(end) == "deferred"
+    (unsent,) = end.unsent
+    assert text_of(await client.run(answer(caller.token, unsent), RecordingCaller())) == "Done."
+    assert last_results(serving.model) == {"u1": '{"selected":"blue"}'}
+
+
+async def test_of_two_answers_at_the_same_time_one_is_told_that_it_came_second(
+    bench: Bench, broker: Broker
+) -> None:
+    _, token = await parked(bench, CONFIRM)
+    async with connected(broker, name="worker two") as second:
+        other = await bench.serve(
+            model(say("Done there.")), prompts=BRIEF, harness=ASKS, connection=second
+        )
+        client = bench.client()
+        ends = await asyncio.gather(
+            *(client.run(answer(token, YES), RecordingCaller()) for _ in range(2))
+        )
+        codes = sorted(code_of(end) for end in ends)
+        assert codes[0] == ""
+        assert codes[1] in ("conversation_busy", "failed")
+        await other.server.release()
+        await other.ended()
