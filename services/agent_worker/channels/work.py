@@ -7,8 +7,9 @@ from msgspec import UNSET, UnsetType
 from agent_worker.channels.task import Task, is_follow_up
 from fisk_ai.a2a import messages
 from fisk_ai.a2a.messages import Answer, RequestAnswer, RequestPrompt, RunRequest
-from fisk_ai.agent.options import Budget, Checkpoint, HeldApproval
+from fisk_ai.agent.options import Budget, Checkpoint, HeldApproval, SuppliedAnswer
 from fisk_ai.serving.contract import Caller, Work
+from fisk_ai.toolkit.builtin.hitl import late_answer
 from fisk_ai.toolkit.prompter import DefaultDenyPrompter
 
 
@@ -31,6 +32,7 @@ def work_of(task: Task, token: str) -> Work:
         events=task.narration,
         prompter=task.prompter or DefaultDenyPrompter(),
         human_paced=True,
+        traceparent=request.traceparent,
     )
 
 
@@ -55,17 +57,43 @@ def _checkpoint(request: RunRequest, session: str, token: str) -> Checkpoint:
             conversation_token=token,
             request=request.request,
         )
+    answer = request.answer if isinstance(request, RequestAnswer) else None
     return Checkpoint(
         resume_id=session,
         follow_up=is_follow_up(request),
         force=request.force,
         request=request.request,
-        approval=_held(request.answer) if isinstance(request, RequestAnswer) else None,
+        approval=_held(answer) if answer is not None else None,
+        answer=_supplied(answer) if answer is not None else None,
     )
 
 
-def _held(answer: Answer) -> HeldApproval:
+def _held(answer: Answer) -> HeldApproval | None:
+    """Return a late approval: it waits for its call to be asked about again."""
+    if answer.kind != "approve":
+        return None
     choice = "no" if answer.no_operator or answer.choice is UNSET else answer.choice
     return HeldApproval(
         tool_use_id=answer.tool_use_id, choice=choice, args_sha256=answer.args_sha256
     )
+
+
+def _supplied(answer: Answer) -> SuppliedAnswer | None:
+    """Return any other late answer: it is the result of its call, as the tool would write it."""
+    if answer.kind == "approve":
+        return None
+    written = late_answer(
+        answer.kind,
+        confirmed=answer.confirmed,
+        value=_value(answer),
+        no_operator=answer.no_operator,
+    )
+    return SuppliedAnswer(
+        tool_use_id=answer.tool_use_id, content=written.content, tool_name=written.tool_name
+    )
+
+
+def _value(answer: Answer) -> str | None:
+    """Return the text of an answer; senders leave an empty one out, and no option is empty."""
+    text = "" if answer.value is UNSET else answer.value
+    return text if text or answer.kind == "input" else None
