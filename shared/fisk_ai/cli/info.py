@@ -27,6 +27,7 @@ from fisk_ai.text.sanitise import for_display, for_terminal
 from fisk_ai.toolkit import fisk
 from fisk_ai.toolkit.contract import Confirmable, Tagged, Tool
 from fisk_ai.toolkit.fisk import GlobalFlag, LoadedApplication
+from fisk_ai.toolkit.toolset import TOOL_SEARCH_THRESHOLD
 
 NAME_LIMIT = 128
 PATH_LIMIT = 400
@@ -102,7 +103,10 @@ def _tool_search(config: Config) -> str:
     name = config.llm.provider
     if name not in providers.names():
         return f'unknown (provider "{for_terminal(name, NAME_LIMIT)}" is not known)'
-    return f'unavailable (provider "{name}" does not support it)'
+    declared = providers.capabilities(name)
+    if declared is None or not declared.supports_tool_search:
+        return f'unavailable (provider "{name}" does not support it)'
+    return f"enabled (used from {TOOL_SEARCH_THRESHOLD} tools)"
 
 
 def _sessions(config: Config) -> str:

@@ -6,18 +6,9 @@ second to import, and a scripted run must not pay for it.
 
 from __future__ import annotations
 
-from typing import Final
-
+from fisk_ai.llm.anthropic import declared as anthropic
 from fisk_ai.llm.provider import Provider, ProviderConfig, register
-
-ANTHROPIC_CREDENTIALS: Final = (
-    "ANTHROPIC_API_KEY",
-    "ANTHROPIC_AUTH_TOKEN",
-    "ANTHROPIC_IDENTITY_TOKEN",
-    "ANTHROPIC_WEBHOOK_SIGNING_KEY",
-    "ANTHROPIC_CUSTOM_HEADERS",
-)
-"""Variables that hold a secret of the Anthropic API; those that only select a profile do not."""
+from fisk_ai.llm.scripted import declared as scripted
 
 
 def _anthropic(config: ProviderConfig) -> Provider:
@@ -32,5 +23,5 @@ def _scripted(config: ProviderConfig) -> Provider:
     return build(config)
 
 
-register("anthropic", _anthropic, ANTHROPIC_CREDENTIALS)
-register("scripted", _scripted, ())
+register("anthropic", _anthropic, anthropic.CREDENTIALS, capabilities=anthropic.CAPABILITIES)
+register("scripted", _scripted, (), capabilities=scripted.CAPABILITIES)

@@ -112,16 +112,24 @@ ProviderFactory = Callable[[ProviderConfig], Provider]
 class _Entry:
     factory: ProviderFactory
     credential_env_names: tuple[str, ...]
+    capabilities: Capabilities | None
 
 
 _registry: dict[str, _Entry] = {}
 
 
-def register(name: str, factory: ProviderFactory, credential_env_names: tuple[str, ...]) -> None:
+def register(
+    name: str,
+    factory: ProviderFactory,
+    credential_env_names: tuple[str, ...],
+    *,
+    capabilities: Capabilities | None = None,
+) -> None:
     """Add a provider under ``name``.
 
     ``credential_env_names`` lists the variables that hold its secrets: they never reach a child
-    process, whichever provider is in use. An empty tuple is a declaration, too.
+    process, whichever provider is in use. An empty tuple is a declaration, too. ``capabilities``
+    are for whoever asks before a provider is built, such as ``fisk-ai info``.
 
     Raises:
         ValueError: an empty or taken name; a mistake of the programmer, found at import.
@@ -131,7 +139,8 @@ def register(name: str, factory: ProviderFactory, credential_env_names: tuple[st
     if name in _registry:
         raise ValueError(f"provider {name!r} is registered twice")
     cleaned = (entry.strip() for entry in credential_env_names)
-    _registry[name] = _Entry(factory, tuple(entry for entry in cleaned if entry))
+    secrets = tuple(entry for entry in cleaned if entry)
+    _registry[name] = _Entry(factory, secrets, capabilities)
 
 
 def names() -> list[str]:
@@ -160,6 +169,12 @@ def new(name: str, config: ProviderConfig) -> Provider:
     """
     require_known(name)
     return _registry[name].factory(config)
+
+
+def capabilities(name: str) -> Capabilities | None:
+    """Return what a provider was registered with; ``None`` where that is nothing or nobody."""
+    entry = _registry.get(name)
+    return entry.capabilities if entry else None
 
 
 def declares_credentials(name: str) -> bool:

@@ -11,7 +11,10 @@ from fisk_ai.llm.model import Block, Delta, Request, Response, TextBlock, Thinki
 from fisk_ai.llm.provider import Capabilities, DeltaSink
 
 ANTHROPIC_LIKE = Capabilities(
-    provider="anthropic", semconv_provider="anthropic", supports_streaming=True
+    provider="anthropic",
+    semconv_provider="anthropic",
+    supports_tool_search=True,
+    supports_streaming=True,
 )
 
 

@@ -356,11 +356,12 @@ async def test_many_runs_share_one_provider(endpoint: FakeMessagesEndpoint) -> N
     assert inputs == {json.dumps({"n": n}, separators=(",", ":")).encode() for n in range(5)}
 
 
-def test_it_streams_and_does_not_search_tools_yet(endpoint: FakeMessagesEndpoint) -> None:
+def test_it_streams_and_searches_tools(endpoint: FakeMessagesEndpoint) -> None:
     capabilities = Asked(endpoint).model.capabilities()
     assert capabilities.provider == capabilities.semconv_provider == "anthropic"
     assert capabilities.supports_streaming
-    assert not capabilities.supports_tool_search
+    assert capabilities.supports_tool_search
+    assert capabilities == provider.capabilities("anthropic")
 
 
 @pytest.mark.parametrize("key", ["", "two words", "line\n", "\u00e9", "tab\t"])

@@ -10,7 +10,6 @@ from typing import cast
 
 import pytest
 
-from fisk_ai.errors import NotBuiltError
 from fisk_ai.llm.anthropic.params import build_params
 from fisk_ai.llm.model import (
     Message,
@@ -206,6 +205,34 @@ def test_thinking_goes_back_unchanged_otherwise(thinking: bool | None) -> None: 
     ]
 
 
-def test_tool_search_is_refused_until_it_is_built() -> None:
-    with pytest.raises(NotBuiltError, match="tool search is not built yet"):
-        build_params(replace(BASE, tool_search=True))
+SEARCH = {"type": "tool_search_tool_bm25", "name": "tool_search_tool_bm25"}
+
+
+def tools_of(request: Request) -> list[dict[str, object]]:
+    return cast("list[dict[str, object]]", body(request)["tools"])
+
+
+def test_the_search_stands_behind_the_tools_it_finds() -> None:
+    tools = (ToolDef("b", "B.", {}, defer_loading=True), ToolDef("a", "A.", {}))
+    written = tools_of(replace(BASE, tools=tools, tool_search=True))
+    assert [(tool["name"], tool.get("defer_loading")) for tool in written[:2]] == [
+        ("b", True),
+        ("a", False),
+    ]
+    assert written[2:] == [SEARCH]
+
+
+def test_where_nothing_has_to_be_found_there_is_no_search() -> None:
+    assert SEARCH not in tools_of(replace(BASE, tools=(ToolDef("a", "A.", {}),)))
+
+
+def test_what_may_be_left_out_is_said_once_however_often_a_request_is_built() -> None:
+    schema = {"properties": {"a": {"description": "x"}, "b": {}}, "required": ["b"]}
+    request = replace(BASE, tools=(ToolDef("t", "", schema),))
+    first = tools_of(request)
+    assert tools_of(request) == first
+    (written,) = first
+    again = tools_of(
+        replace(BASE, tools=(ToolDef("t", "", cast("dict[str, object]", written["input_schema"])),))
+    )
+    assert again == first

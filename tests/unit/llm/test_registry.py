@@ -48,6 +48,15 @@ def test_an_empty_or_taken_name_is_a_mistake_found_at_import(name: str) -> None:
         provider.register(name, no_provider, ())
 
 
+def test_what_a_provider_can_do_is_known_before_it_is_built() -> None:
+    declared = {name: provider.capabilities(name) for name in provider.names()}
+    assert {name: can and can.supports_tool_search for name, can in declared.items()} == {
+        "anthropic": True,
+        "scripted": False,
+    }
+    assert provider.capabilities("openai") is None
+
+
 def test_registering_imports_no_sdk() -> None:
     code = (
         "import sys, fisk_ai.llm.builtin\n"

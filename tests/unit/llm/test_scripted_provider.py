@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import fisk_ai.llm.builtin  # noqa: F401 # pyright: ignore[reportUnusedImport] - registers
 from fisk_ai.errors import ProviderError
 from fisk_ai.llm import provider
-from fisk_ai.llm.builtin import ANTHROPIC_CREDENTIALS
+from fisk_ai.llm.anthropic.declared import CREDENTIALS
 from fisk_ai.llm.model import Delta, Message, Request, Response, TextBlock, ThinkingBlock
 from fisk_ai.llm.provider import Provider, ProviderConfig
 
@@ -51,7 +52,7 @@ def test_it_streams_needs_no_key_and_searches_no_tools(tmp_path: Path) -> None:
     assert capabilities.supports_streaming
     assert not capabilities.supports_tool_search
     assert not provider.declares_credentials("scripted")
-    assert set(ANTHROPIC_CREDENTIALS) <= set(provider.credential_env_names())
+    assert set(CREDENTIALS) <= set(provider.credential_env_names())
 
 
 async def test_one_instance_serves_many_runs(tmp_path: Path) -> None:

@@ -8,20 +8,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from fisk_ai.errors import NotBuiltError
 from fisk_ai.llm.anthropic.codec import message_to_wire
-from fisk_ai.llm.anthropic.tools import tool_to_wire
+from fisk_ai.llm.anthropic.tools import tools_to_wire
 from fisk_ai.llm.model import Block, Message, ProviderBlock, Request, ThinkingBlock
 
 
 def build_params(request: Request) -> dict[str, object]:
-    """Return the body of a request, for ``gojson.dumps``.
-
-    Raises:
-        NotBuiltError: the request asks for tool search.
-    """
-    if request.tool_search:
-        raise NotBuiltError("tool search is not built yet; set llm.no_tool_search: true")
+    """Return the body of a request, for ``gojson.dumps``."""
     params: dict[str, object] = {
         "model": request.model,
         "max_tokens": request.max_output_tokens,
@@ -29,7 +22,7 @@ def build_params(request: Request) -> dict[str, object]:
     if request.system_blocks:
         params["system"] = _system(request)
     if request.tools:
-        params["tools"] = [tool_to_wire(tool) for tool in request.tools]
+        params["tools"] = tools_to_wire(request)
     params["messages"] = [message_to_wire(message) for message in _history(request)]
     if request.thinking is not None:
         params["thinking"] = _thinking(on=request.thinking)

@@ -25,6 +25,7 @@ from fisk_ai.llm.anthropic.base_url import (
     sends_key_in_clear,
 )
 from fisk_ai.llm.anthropic.codec import response_from_wire
+from fisk_ai.llm.anthropic.declared import CAPABILITIES
 from fisk_ai.llm.anthropic.failures import ApiError, to_error
 from fisk_ai.llm.anthropic.params import build_params
 from fisk_ai.llm.anthropic.stream import Assembly, events
@@ -38,9 +39,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_CAPABILITIES: Final = Capabilities(
-    provider="anthropic", semconv_provider="anthropic", supports_streaming=True
-)
 _KEY: Final = re.compile(r"[\x21-\x7e]+")
 
 AT_ONCE_BYTES: Final = 1024 * 1024
@@ -79,8 +77,8 @@ class AnthropicProvider:
         self._transport = _begin(lambda: _connect(base_url, config))
 
     def capabilities(self) -> Capabilities:
-        """Say that it streams; tool search comes with a later release."""
-        return _CAPABILITIES
+        """Say that it streams and searches tools."""
+        return CAPABILITIES
 
     async def call(self, request: Request, on_delta: DeltaSink | None = None) -> Response:
         """Ask once; the call timeout covers every retry.
@@ -89,7 +87,7 @@ class AnthropicProvider:
             ProviderError: the model did not answer, or not in a way that can be read.
         """
         transport = await self._loaded()
-        limit = output_cap(request.max_output_tokens, _CAPABILITIES)
+        limit = output_cap(request.max_output_tokens, CAPABILITIES)
         request = replace(request, max_output_tokens=limit)
         deadline = asyncio.timeout(self._call_timeout_s)
         ends_at = asyncio.get_running_loop().time() + self._call_timeout_s

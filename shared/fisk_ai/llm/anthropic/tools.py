@@ -9,12 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, cast
 
-from fisk_ai.llm.model import ToolDef
+from fisk_ai.llm.model import Request, ToolDef
 
+TOOL_SEARCH: Final = "tool_search_tool_bm25"
+"""Type and name of the tool that finds deferred ones; the API itself runs it."""
+
+_SAYS_OPTIONAL: Final = (" (optional)", "Optional.")
 _REWRITTEN: Final = ("type", "properties", "required")
 
 
-def tool_to_wire(tool: ToolDef) -> dict[str, object]:
+def tools_to_wire(request: Request) -> list[dict[str, object]]:
+    """Return a request's tools in order; behind them the search, where one has to be found."""
+    tools = [_tool(tool) for tool in request.tools]
+    if request.tool_search:
+        tools.append({"type": TOOL_SEARCH, "name": TOOL_SEARCH})
+    return tools
+
+
+def _tool(tool: ToolDef) -> dict[str, object]:
     """Return one definition; ``description`` and ``defer_loading`` are always there."""
     return {
         "type": "custom",
@@ -44,7 +56,7 @@ def _marked_optional(value: object) -> object:
         return value
     described = cast("Mapping[str, object]", value)
     description = described.get("description", "")
-    if not isinstance(description, str):
+    if not isinstance(description, str) or description.endswith(_SAYS_OPTIONAL):
         return described
     marked = f"{description} (optional)" if description else "Optional."
     return {**described, "description": marked}

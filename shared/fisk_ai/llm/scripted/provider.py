@@ -10,6 +10,7 @@ from fisk_ai.errors import ConfigError, ProviderError
 from fisk_ai.llm.clock import pause
 from fisk_ai.llm.model import Block, Delta, Request, Response, TextBlock, ThinkingBlock
 from fisk_ai.llm.provider import Capabilities, DeltaSink, ProviderConfig
+from fisk_ai.llm.scripted.declared import CAPABILITIES
 from fisk_ai.llm.scripted.position import newest_text, next_turn, turns_left
 from fisk_ai.llm.scripted.script import Script, Turn, load
 from fisk_ai.llm.scripted.shape import Failure
@@ -39,9 +40,7 @@ class ScriptedProvider:
 
     def capabilities(self) -> Capabilities:
         """Say that it streams and searches no tools."""
-        return Capabilities(
-            provider="scripted", semconv_provider="scripted", supports_streaming=True
-        )
+        return CAPABILITIES
 
     async def call(self, request: Request, on_delta: DeltaSink | None = None) -> Response:
         """Play the next turn.
