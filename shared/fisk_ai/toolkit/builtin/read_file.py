@@ -31,8 +31,8 @@ NAME = "read_file"
 DEFAULT_MAX_BYTES = 1_048_576
 """Size of a file from which on it is refused; a model reads no more of one at a time."""
 
-PATH_LIMIT = 500
-"""Code points of a path in a message; more of it helps nobody."""
+PATH_LIMIT = 400
+"""Code points of a path in a message, a trace or a question, which have a few more."""
 
 
 class _Options(msgspec.Struct, forbid_unknown_fields=True):
