@@ -94,7 +94,7 @@ def _resumed(agent: Agent, parked: Done) -> Done:
 
 def test_an_answer_is_styled_on_a_terminal_and_raw_where_no_colour_is_wanted(agent: Agent) -> None:
     agent.script("{say: 'It says **Moo**.'}")
-    words = ("run", "--script", "script.yaml", "go")
+    words = ("run", "--script", "script.yaml", "--no-tui", "go")
     styled = Terminal(agent, *words, shows_output=True).end().err
     assert "\x1b[1mMoo\x1b[0m" in styled
     assert "**Moo**" not in styled
@@ -120,7 +120,7 @@ def test_a_grant_of_an_earlier_run_counts_for_nothing_where_nobody_sits(agent: A
 def test_where_questions_cannot_be_seen_nobody_is_asked(agent: Agent) -> None:
     agent.script(_WIPE, "{say: Not done.}")
     kept = agent.home / "err.txt"
-    words = ("run", "--script", "script.yaml", "wipe it")
+    words = ("run", "--script", "script.yaml", "--no-tui", "wipe it")
     done = Terminal(agent, *words, shows_output=True, errors=kept).end()
     assert done.status == 0
     assert "Not done." in done.err

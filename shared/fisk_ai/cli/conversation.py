@@ -1,9 +1,12 @@
-"""One hosted conversation at the terminal: probe, history, one turn, and the closing lines."""
+"""One hosted conversation at the terminal: probe, history, turns, and the closing lines.
+
+Away from a terminal it is one turn. At one it is a chat: after each turn a person types the next
+prompt, until they leave or an ending leaves nothing to go on with.
+"""
 
 from __future__ import annotations
 
 import asyncio
-import signal
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -14,15 +17,15 @@ from msgspec import UNSET
 
 from fisk_ai.a2a.client import AgentClient
 from fisk_ai.a2a.messages import (
-    Answer,
     AnyRequest,
-    RequestAnswer,
     RequestPrompt,
     RequestRead,
     RequestResume,
     Sender,
     request_header,
 )
+from fisk_ai.cli.chat import Chat, LineReader
+from fisk_ai.cli.closing import Closing
 from fisk_ai.cli.endings import (
     CRASHED,
     INCOMPLETE,
@@ -30,33 +33,25 @@ from fisk_ai.cli.endings import (
     PARKED,
     REFUSED,
     ending,
-    may_resume,
+    ends_chat,
 )
+from fisk_ai.cli.exchanges import SENDER, Exchanges
 from fisk_ai.cli.handles import Handle
 from fisk_ai.cli.hosting import Hosted
 from fisk_ai.cli.interrupts import Interrupts
-from fisk_ai.cli.resume_command import resume_command
 from fisk_ai.cli.run_flags import RunFlags
-from fisk_ai.cli.turn import Turn, TurnEnd, exchange, settle
+from fisk_ai.cli.turn import Turn, TurnEnd
 from fisk_ai.cli.wire_dump import Dump
-from fisk_ai.errors import AgentUnavailableError, FiskError, SetupError, TaskError
+from fisk_ai.errors import AgentUnavailableError, FiskError, PeerError, SetupError, TaskError
 from fisk_ai.render.line import LineOptions, LineView
 from fisk_ai.render.questions import TerminalPrompter
-from fisk_ai.render.summary import RunSummary, usage_line
-from fisk_ai.sessions.ids import session_id_for_token
-from fisk_ai.text.sanitise import for_terminal
 
 if TYPE_CHECKING:
     from fisk_ai.sessions.state import RunState
 
-SENDER = "fisk-ai"
-"""The name under which the terminal asks."""
-
 PROBE_TIMEOUT_S = 5.0
 HISTORY_BLOCKS = 40
 """How much of a resumed conversation is shown: about a screen."""
-
-REASON_LIMIT = 200
 
 
 @dataclass(slots=True, kw_only=True)
@@ -64,7 +59,8 @@ class Conversation:
     """Everything said between a terminal and the agent it hosts, from the first line to the last.
 
     ``stored`` returns what the session of that id says, ``None`` where there is none to read;
-    ``debug`` sees every message.
+    ``keys`` reads the prompts of a chat, and ``None`` makes it one turn; ``debug`` sees every
+    message.
     """
 
     flags: RunFlags
@@ -73,26 +69,39 @@ class Conversation:
     prompter: TerminalPrompter
     interrupts: Interrupts
     stored: Callable[[str], Awaitable[RunState | None]]
+    keys: LineReader | None = None
     debug: Dump | None = None
-    model: str = ""
-    stopped: bool = False
+    answered: bool = field(default=False, init=False)
     view: LineView = field(init=False)
     turn: Turn = field(init=False)
-    client: AgentClient = field(init=False)
+    exchanges: Exchanges = field(init=False)
+    closing: Closing = field(init=False)
 
     def __post_init__(self) -> None:
-        """Lay out the view and the client."""
-        identity = self.identity
+        """Lay out the view, the client, and what is said at the end."""
         options = LineOptions(
-            lead=f"warning from agent {identity}",
+            lead=f"warning from agent {self.identity}",
             no_color=self.flags.no_color,
             show_thinking=self.flags.thinking,
             show_results=self.flags.tool_output,
         )
         self.view = LineView(sys.stdout, sys.stderr, options)
         self.turn = Turn(view=self.view, prompter=self.prompter, token=self.handle.token)
-        self.client = AgentClient(
-            self.hosted.connection, identity, Sender(name=SENDER), debug=self.debug
+        self.exchanges = Exchanges(
+            client=AgentClient(
+                self.hosted.connection, self.identity, Sender(name=SENDER), debug=self.debug
+            ),
+            view=self.view,
+            hosted=self.hosted,
+            prompter=self.prompter,
+            interrupts=self.interrupts,
+        )
+        self.closing = Closing(
+            flags=self.flags,
+            hosted=self.hosted,
+            view=self.view,
+            stored=self.stored,
+            known=self.handle.session_id,
         )
 
     @property
@@ -101,24 +110,22 @@ class Conversation:
         return self.hosted.worker.identity
 
     async def run(self) -> TurnEnd:
-        """Probe the agent, show the history, run one turn, and print the closing lines.
+        """Probe the agent, show the history, run the turns, and print the closing lines.
+
+        Returns:
+            The end of the last turn; a chat that a person left has an empty one.
 
         Raises:
             FiskError: nobody answers, the request was refused before it was acknowledged, or the
                 answer could not be written.
         """
         await self._probe()
-        began = time.monotonic()
         try:
-            end = await self._converse()
-        except asyncio.CancelledError:
-            await self._hint(LEFT)
+            end = await (self._one_turn() if self.keys is None else self._chat(self.keys))
+        except (asyncio.CancelledError, PeerError):
+            await self.closing.hint(self.turn, LEFT)
             raise
-        if await self._ran(end):
-            await self._answer(end.text)
-            self._close(end, time.monotonic() - began)
-            await self._hint(end.code)
-        self._explain_crash(end)
+        self.closing.crash(end)
         return end
 
     async def _probe(self) -> None:
@@ -128,80 +135,120 @@ class Conversation:
             SetupError: nobody answers under this identity.
         """
         try:
-            card = await self.client.card(PROBE_TIMEOUT_S)
+            card = await self.exchanges.client.card(PROBE_TIMEOUT_S)
         except AgentUnavailableError as exc:
             raise SetupError(
                 f'the agent hosted for this run is not answering as "{self.identity}"'
             ) from exc
         except FiskError:
             return
-        self.model = card.model
+        self.closing.model = card.model
 
-    async def _converse(self) -> TurnEnd:
-        if self.handle.token:
-            history = await self._exchange(self._read())
-            if history.code:
-                return history
-        end = await self._recovered(await self._exchange(self._request()))
-        if end.unsent and self.stopped:
-            self.view.note("your answer crossed the request to stop and is not sent; a resume asks")
-            return end
-        for answer in end.unsent:
-            end = await self._deliver(answer, end)
-        return end
+    async def _one_turn(self) -> TurnEnd:
+        unread = await self._history()
+        end = unread or await self._turn(self._first())
+        return await self._over(end)
 
-    async def _exchange(self, request: AnyRequest) -> TurnEnd:
-        stopping: list[asyncio.Task[None]] = []
-
-        def ask_to_stop(number: signal.Signals) -> None:
-            self.stopped = True  # nothing is to start any more, a late answer included
-            typed = number == signal.SIGINT and self.prompter.can_prompt()
-            again = "press ^C again to leave it" if typed else "a second signal leaves it"
-            self.view.note(f"asked the run to stop at its next boundary; {again}")
-            stopping.append(asyncio.ensure_future(self._cancel(request.request)))
-
-        try:
-            with self.interrupts.asking(ask_to_stop):
-                return await exchange(self.client, request, self.turn, died=self.hosted.died)
-        finally:
-            for task in stopping:
-                await settle(task)
-
-    async def _cancel(self, request_id: str) -> None:
-        try:
-            running = await self.client.cancel(request_id, "interrupted at the terminal")
-        except FiskError as exc:
-            self.view.warn(f"asking the run to stop failed: {for_terminal(str(exc), REASON_LIMIT)}")
-            return
-        if not running:
-            self.view.warn("the run is not running any more")
-
-    async def _deliver(self, answer: Answer, end: TurnEnd) -> TurnEnd:
-        """Send an answer that came too late for its question; what it starts is the new end."""
-        self.view.note("your answer arrived after the run gave the question up; sending it now")
-        request = RequestAnswer(
-            **request_header(Sender(name=SENDER), self.identity),
-            conversation_token=self.turn.token,
-            answer=answer,
+    async def _chat(self, keys: LineReader) -> TurnEnd:
+        """Run turns until a person leaves or an ending leaves nothing to go on with."""
+        unread = await self._history()
+        if unread:
+            return unread
+        chat = Chat(
+            keys=keys,
+            view=self.view,
+            interrupts=self.interrupts,
+            died=self.hosted.died,
+            drop=self._drop,
+            original=self.flags.prompt.strip(),
         )
-        try:
-            answered = await self._exchange(request)
-        except FiskError as exc:
-            why = str(exc)
-        else:
-            if not answered.code or answered.code in PARKED:
-                return answered
-            why = answered.detail
-        self.view.warn(f"delivering your answer failed: {for_terminal(why, REASON_LIMIT)}")
+        last = TurnEnd()
+        request = await self._begun()
+        while True:
+            if request is not None:
+                end = await self._turn(request)
+                if ends_chat(end.code):
+                    return await self._over(end)
+                await self._said(end)
+                last = end
+            step = await chat.next()
+            if isinstance(step, TurnEnd):
+                return await self._left(last, step)
+            request = self._prompt(step)
+
+    async def _begun(self) -> AnyRequest | None:
+        """Return what to ask first; nothing where a person has yet to say what."""
+        if not self.handle.token:
+            return self._first() if self.flags.prompt.strip() else None
+        state = await self.closing.state(self.turn)
+        return None if state is not None and state.status == "completed" else self._first()
+
+    async def _history(self) -> TurnEnd | None:
+        """Show the history of a resumed conversation; return how that failed, if it did."""
+        if not self.handle.token:
+            return None
+        end = await self.exchanges.run(self._read(), self.turn)
+        return end if end.code else None
+
+    async def _turn(self, request: AnyRequest) -> TurnEnd:
+        """Run one turn, with the answers that came too late for it."""
+        began = time.monotonic()
+        self.turn = self.turn.following()
+        end = await self._recovered(await self.exchanges.run(request, self.turn))
+        end = await self.exchanges.settle_answers(self.turn, end)
+        self.closing.busy_s += time.monotonic() - began
         return end
 
-    def _request(self) -> AnyRequest:
+    async def _said(self, end: TurnEnd) -> None:
+        """Print what a turn of a chat that goes on came to."""
+        if end.code:
+            self.view.forget()
+            self.view.note(f"\n{ending(end.kind or end.code, end.detail).message}")
+        else:
+            await self.closing.answer(self.turn, end.text)
+            self.answered = True
+        self.closing.usage(self.turn, end)
+
+    async def _over(self, end: TurnEnd) -> TurnEnd:
+        """Print what the last turn came to, and how to go on; a refused one came to nothing."""
+        if not await self._ran(end):
+            if self.answered:
+                await self.closing.hint(self.turn, LEFT)
+            return end
+        await self.closing.answer(self.turn, end.text)
+        self.closing.parked(end)
+        self.closing.usage(self.turn, end)
+        self.closing.summary(self.turn, end)
+        await self.closing.hint(self.turn, end.code)
+        return end
+
+    async def _left(self, last: TurnEnd, end: TurnEnd) -> TurnEnd:
+        """Print the closing lines of a chat that ended between two turns."""
+        if self.turn.token:
+            self.closing.summary(self.turn, last)
+        await self.closing.hint(self.turn, LEFT)
+        return end
+
+    async def _drop(self) -> None:
+        """Put the conversation aside: the next prompt begins a new one."""
+        await self.closing.saved(self.turn)
+        self.closing.known = ""
+        self.turn = Turn(view=self.view, prompter=self.prompter)
+
+    def _first(self) -> AnyRequest:
+        if not self.handle.token:
+            return self._prompt(self.flags.prompt)
         header = request_header(Sender(name=SENDER), self.identity)
-        if self.handle.token:
-            return RequestResume(
-                **header, conversation_token=self.handle.token, force=self.flags.force
-            )
-        return RequestPrompt(**header, prompt=self.flags.prompt)
+        return RequestResume(**header, conversation_token=self.handle.token, force=self.flags.force)
+
+    def _prompt(self, text: str) -> AnyRequest:
+        token = self.turn.token
+        return RequestPrompt(
+            **request_header(Sender(name=SENDER), self.identity),
+            prompt=text,
+            conversation_token=token,
+            force=bool(token) and self.flags.force,
+        )
 
     def _read(self) -> AnyRequest:
         header = request_header(Sender(name=SENDER), self.identity)
@@ -215,75 +262,14 @@ class Conversation:
             return True
         if self.handle.token and end.code not in (CRASHED, INCOMPLETE):
             return False
-        return await self._is_stored()
+        return await self.closing.state(self.turn) is not None
 
     async def _recovered(self, end: TurnEnd) -> TurnEnd:
         """Return the end with what only the session says of it."""
         from fisk_ai.cli.recovery import is_wanting, recovered  # noqa: PLC0415 - seldom needed
 
-        state = await self._stored() if is_wanting(end) else None
+        state = await self.closing.state(self.turn) if is_wanting(end) else None
         return end if state is None else recovered(end, state)
-
-    async def _stored(self) -> RunState | None:
-        session_id = self._session_id()
-        return await self.stored(session_id) if session_id else None
-
-    async def _is_stored(self) -> bool:
-        return await self._stored() is not None
-
-    async def _answer(self, text: str) -> None:
-        """Print the answer, the result of the command.
-
-        Raises:
-            FiskError: it could not be written; the message says where it is kept.
-        """
-        try:
-            self.view.answer(text)
-        except OSError as exc:
-            session_id = self._session_id()
-            kept = ""
-            if session_id and await self._is_stored():
-                kept = f"; it is kept: {resume_command(session_id, self.flags)}"
-            raise FiskError(f"the answer could not be written ({exc.strerror}){kept}") from exc
-
-    def _close(self, end: TurnEnd, latency_s: float) -> None:
-        """Print what is to be said about the turn; a failure's words come last."""
-        if end.code in PARKED:
-            self.view.note(f"\n{ending(end.code, end.detail).message}")
-        totals = self.turn.totals(end.usage)
-        usage = usage_line(totals, self.turn.bound)
-        self.view.note(f"\n{usage}" if usage else "")
-        summary = RunSummary(
-            session_id=self._session_id(),
-            model=self.model,
-            totals=totals,
-            latency_s=latency_s,
-            counted=not end.code or end.usage is not UNSET,
-            suspended=end.code in PARKED,
-            verbose=self.flags.verbose,
-            trace_id=end.trace_id,
-            exported=end.exported,
-        )
-        self.view.note(summary.line())
-
-    def _explain_crash(self, end: TurnEnd) -> None:
-        if end.code != CRASHED:
-            return
-        for line in self.hosted.worker.log_tail():
-            self.view.note(f"agent log: {line}")
-        if not self.flags.verbose:
-            self.view.note("pass --verbose to see the agent's whole log")
-
-    async def _hint(self, code: str) -> None:
-        """Say how to go on, unless there is nothing to go on with: a session can get lost."""
-        session_id = self._session_id()
-        if session_id and may_resume(code) and await self._is_stored():
-            self.view.note(f"resume with: {resume_command(session_id, self.flags)}")
-
-    def _session_id(self) -> str:
-        if self.handle.session_id or not self.turn.token:
-            return self.handle.session_id
-        return session_id_for_token(self.identity, self.turn.token)
 
 
 def _spent(end: TurnEnd) -> bool:

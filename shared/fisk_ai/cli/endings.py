@@ -33,6 +33,12 @@ REFUSED = frozenset(
 )
 """Endings before anything ran: there is nothing to sum up and nothing new to resume."""
 
+BUSY = frozenset({"capacity", "conversation_busy"})
+"""Endings that pass by themselves: the same request may succeed a moment later."""
+
+_GOES_ON = BUSY | {"", "turn_not_taken", "failed"}
+"""Endings after which the same conversation, asked again, may well answer."""
+
 CRASHED = "crashed"
 INCOMPLETE = "incomplete"
 """Ours, for a reply set that broke off: nobody said how the run ended."""
@@ -105,6 +111,11 @@ def ending(code: str, detail: str) -> Ending:
     else:
         message = _SILENT.get(code, "the run failed")
     return Ending(message=message, failed=code not in PARKED)
+
+
+def ends_chat(code: str) -> bool:
+    """Say whether a chat is over, because no further turn of it could do better."""
+    return code not in _GOES_ON
 
 
 def may_resume(code: str) -> bool:

@@ -47,14 +47,14 @@ class Handle:
     session_id: str = ""
 
 
-async def find_handle(store: Store, text: str, *, scripted: bool) -> Handle:
+async def find_handle(store: Store, text: str, *, scripted: bool, chat: bool = False) -> Handle:
     """Look ``text`` up as a session id; what is none, or not there, is taken for a token.
 
-    ``scripted`` says whether a script plays the model now.
+    ``scripted`` says whether a script plays the model now, ``chat`` whether prompts are to follow.
 
     Raises:
-        FinishedError: the session is complete; whoever asks shows its stored answer, which a
-            process that died may not have delivered.
+        FinishedError: the session is complete and no prompt follows; whoever asks shows its
+            stored answer, which a process that died may not have delivered.
         RefusedError: the session has no token, so no request can name it, or no record; or a
             script played its model and none does now.
         UsageError: it could be neither.
@@ -69,7 +69,7 @@ async def find_handle(store: Store, text: str, *, scripted: bool) -> Handle:
             f'session "{text}" was interrupted before it began; send its prompt again',
             key="--resume",
         ) from exc
-    if state.status == "completed":
+    if state.status == "completed" and not chat:
         raise FinishedError(text, state.messages)
     if state.meta.fingerprint.provider == SCRIPTED and not scripted:
         raise RefusedError(

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Literal
 
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.heartbeat import wait_silent
-from fisk_ai.cli.worker_child import WorkerChild, start_worker
+from fisk_ai.cli.worker_child import AGENT_WORKER, WorkerChild, start_worker
 from fisk_ai.llm.anthropic.base_url import BASE_URL
 from fisk_ai.llm.credentials import KEY, KEY_FILE
 
@@ -31,13 +31,17 @@ _NOT_FOR_THE_WORKER = (KEY_FILE, "FISK_AI_NATS_CREDS", "FISK_AI_NATS_CONTEXT")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostPlan:
-    """What to start: the worker's arguments, its environment, and whether its log is shown."""
+    """What to start: the worker's arguments, its environment, and whether its log is shown.
+
+    ``program`` is what Python runs as the worker.
+    """
 
     arguments: Sequence[str]
     environ: Mapping[str, str]
     api_key: str = field(default="", repr=False)
     base_url: str = ""
     verbose: bool = False
+    program: Sequence[str] = AGENT_WORKER
 
     def worker_environ(self, url: str) -> dict[str, str]:
         """Return the worker's environment, with the broker's address and the model's key."""
@@ -107,6 +111,7 @@ async def host(plan: HostPlan, meanwhile: Callable[[], object]) -> AsyncGenerato
             plan.worker_environ(broker.url_with_credentials),
             verbose=plan.verbose,
             meanwhile=meanwhile,
+            program=plan.program,
         )
         hosted = None
         try:

@@ -16,8 +16,12 @@ from fisk_ai.sessions.state import RunState
 from fisk_ai.sessions.store import Store
 
 
-async def find(flags: RunFlags, config: Config, environ: Mapping[str, str]) -> Handle:
+async def find(
+    flags: RunFlags, config: Config, environ: Mapping[str, str], *, chat: bool
+) -> Handle:
     """Look up what ``--resume`` names; a finished session's answer is printed once more.
+
+    A ``chat`` goes on with a finished session: a person types the next prompt.
 
     Raises:
         FiskError: the store cannot be used, or as :func:`find_handle`.
@@ -25,7 +29,7 @@ async def find(flags: RunFlags, config: Config, environ: Mapping[str, str]) -> H
     store = _store(flags, config, environ)
     try:
         scripted = config.llm.provider == SCRIPTED
-        return await find_handle(store, flags.resume or "", scripted=scripted)
+        return await find_handle(store, flags.resume or "", scripted=scripted, chat=chat)
     except FinishedError as exc:
         view = LineView(sys.stdout, sys.stderr, LineOptions(no_color=flags.no_color))
         view.answer(answer_of(exc.messages))

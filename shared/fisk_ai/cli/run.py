@@ -1,9 +1,10 @@
-"""``fisk-ai run``: host an agent behind a private broker and be its caller for one turn.
+"""``fisk-ai run``: host an agent behind a private broker and be its caller.
 
-The order of refusals is fixed: flags, configuration, what to resume, credentials, then what only
-a worker needs, which is the worker's to refuse. Reading the configuration takes longer than
-starting processes, so a new run reads it while its worker does the same: a refusal ends both
-before they serve. Rules: ``docs/reference/commands.md``.
+At a terminal it is a chat, anywhere else one turn. The order of refusals is fixed: flags,
+configuration, what to resume, credentials, then what only a worker needs, which is the worker's to
+refuse. Reading the configuration takes longer than starting processes, so a new run reads it while
+its worker does the same: a refusal ends both before they serve. Rules:
+``docs/reference/commands.md``.
 """
 
 from __future__ import annotations
@@ -25,16 +26,25 @@ from fisk_ai.cli.hosting import HostPlan, host
 from fisk_ai.cli.interrupts import Interrupts
 from fisk_ai.cli.run_flags import RunFlags
 from fisk_ai.cli.wire_dump import FILE, Dump, open_dump
+from fisk_ai.cli.worker_child import AGENT_WORKER
 from fisk_ai.errors import ConfigError, UsageError
 from fisk_ai.llm import provider as providers
 from fisk_ai.llm.credentials import api_key
 from fisk_ai.render.keyboard import Keyboard
 from fisk_ai.render.questions import TerminalPrompter, person_present
 from fisk_ai.sessions.places import root_directory
+from fisk_ai.text.sanitise import for_terminal
 
 if TYPE_CHECKING:
     from fisk_ai.config import Config
+    from fisk_ai.render.prompt_line import PromptLine
     from fisk_ai.sessions.state import RunState
+
+HTTP_DEBUG_FILE = "http-debug.log"
+"""Fixed name in the working directory, so that everybody knows what to delete afterwards."""
+
+NAME_LIMIT = 400
+"""Code points of a file's name in a sentence."""
 
 
 def execute(argv: Sequence[str]) -> int:
@@ -48,11 +58,11 @@ def execute(argv: Sequence[str]) -> int:
 
 
 async def _run(flags: RunFlags, *, environ: Mapping[str, str]) -> int:
-    setup = _Setup(flags, _script(flags), environ)
+    setup = _Setup(flags, _readable("--script", flags.script), environ)
     handle = Handle()
     if flags.resume is not None:
-        handle = await _find(flags, setup.config, environ)
-    elif not flags.prompt.strip():
+        handle = await _find(setup)
+    elif not flags.prompt.strip() and not setup.is_chat:
         raise UsageError(
             "no prompt: give one as an argument, or --resume a conversation to continue",
             key="prompt",
@@ -60,9 +70,10 @@ async def _run(flags: RunFlags, *, environ: Mapping[str, str]) -> int:
     prompter = TerminalPrompter(Keyboard(sys.stdin), sys.stderr)
     interrupts = Interrupts(abort_question=prompter.abort)
     with interrupts.installed(), ExitStack() as stack:
+        plan = setup.plan()
         debug = _open_dump(stack) if flags.a2a_debug else None
         try:
-            async with host(setup.plan(), setup.check) as hosted:
+            async with host(plan, setup.check) as hosted:
                 from fisk_ai.cli.conversation import Conversation, exit_code  # noqa: PLC0415 - there
 
                 interrupts.forcing(hosted.worker.kill)
@@ -72,7 +83,8 @@ async def _run(flags: RunFlags, *, environ: Mapping[str, str]) -> int:
                     hosted=hosted,
                     prompter=prompter,
                     interrupts=interrupts,
-                    stored=partial(_stored, flags=flags, config=setup.config, environ=environ),
+                    stored=partial(_stored, setup),
+                    keys=_prompt_line() if setup.is_chat else None,
                     debug=debug,
                 )
                 end = await conversation.run()
@@ -105,6 +117,12 @@ class _Setup:
         return config.with_script(self.script)
 
     @cached_property
+    def is_chat(self) -> bool:
+        """Whether a person may go on after a turn; the configuration is read only if it matters."""
+        at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
+        return at_terminal and not self.flags.no_tui and not self.config.harness.no_tui
+
+    @cached_property
     def key(self) -> str:
         """The model's key; a rehearsal gets none."""
         if self.script is not None:
@@ -112,8 +130,14 @@ class _Setup:
         return api_key(self.environ, key=self.flags.api_key, key_file=self.flags.api_key_file)
 
     def plan(self) -> HostPlan:
-        """Return what to start."""
+        """Return what to start.
+
+        Raises:
+            ConfigError: the program to start, or the base of relative paths, cannot be used.
+        """
+        worker = _readable("--worker", self.flags.worker)
         return HostPlan(
+            program=AGENT_WORKER if worker is None else (str(worker),),
             arguments=_worker_arguments(self.flags, self.script),
             environ=self.environ,
             api_key=self.key,
@@ -134,18 +158,22 @@ class _Setup:
         importlib.import_module("fisk_ai.cli.conversation")
 
 
-async def _find(flags: RunFlags, config: Config, environ: Mapping[str, str]) -> Handle:
+def _prompt_line() -> PromptLine:
+    from fisk_ai.render.prompt_line import PromptLine  # noqa: PLC0415 - it looks at the terminal
+
+    return PromptLine(sys.stdin)
+
+
+async def _find(setup: _Setup) -> Handle:
     from fisk_ai.cli.resumption import find  # noqa: PLC0415 - a new run reads no session
 
-    return await find(flags, config, environ)
+    return await find(setup.flags, setup.config, setup.environ, chat=setup.is_chat)
 
 
-async def _stored(
-    session_id: str, *, flags: RunFlags, config: Config, environ: Mapping[str, str]
-) -> RunState | None:
-    from fisk_ai.cli.resumption import stored  # noqa: PLC0415 - only a run that failed asks
+async def _stored(setup: _Setup, session_id: str) -> RunState | None:
+    from fisk_ai.cli.resumption import stored  # noqa: PLC0415 - few runs ask
 
-    return await stored(session_id, flags=flags, config=config, environ=environ)
+    return await stored(session_id, flags=setup.flags, config=setup.config, environ=setup.environ)
 
 
 def _open_dump(stack: ExitStack) -> Dump:
@@ -155,21 +183,20 @@ def _open_dump(stack: ExitStack) -> Dump:
     return dump
 
 
-def _script(flags: RunFlags) -> Path | None:
-    """Return the script's absolute path; it is relative to the working directory.
+def _readable(flag: str, name: str | None) -> Path | None:
+    """Return the absolute path of a file that is named relative to the working directory.
 
     Raises:
         ConfigError: it cannot be read.
     """
-    if flags.script is None:
+    if name is None:
         return None
-    path = Path(flags.script).absolute()
+    path = Path(name).absolute()
     try:
         path.open("rb").close()
     except OSError as exc:
-        raise ConfigError(
-            f'--script "{flags.script}" cannot be read: {exc.strerror}', key="--script"
-        ) from exc
+        shown = for_terminal(name, NAME_LIMIT)
+        raise ConfigError(f'{flag} "{shown}" cannot be read: {exc.strerror}', key=flag) from exc
     return path
 
 
@@ -177,13 +204,17 @@ def _worker_arguments(flags: RunFlags, script: Path | None) -> list[str]:
     arguments = ["--config", flags.config_path, "--hosted"]
     if not person_present(sys.stdin, sys.stderr):
         arguments.append("--no-operator")
-    if script is not None:
-        arguments += ["--script", str(script)]
-    if flags.state_dir:
-        arguments += ["--state-dir", str(Path(flags.state_dir).absolute())]
-    base = root_directory(flags.root_dir)
-    if base is not None:
-        arguments += ["--root-dir", str(base)]
+    debug = str(Path.cwd() / HTTP_DEBUG_FILE) if flags.http_debug else None
+    paths = (
+        ("--script", script),
+        ("--state-dir", flags.state_dir),
+        ("--root-dir", root_directory(flags.root_dir)),
+        ("--trace", flags.trace),
+        ("--http-debug", debug),
+    )
+    for flag, path in paths:
+        if path:
+            arguments += [flag, str(Path(path).absolute())]
     if flags.verbose:
         arguments.append("--verbose")
     return arguments

@@ -22,10 +22,7 @@ PROMPT_LIMIT_BYTES = 780_000
 
 _LATER: Mapping[str, str] = {
     "nats_context": "talking to an agent elsewhere (--nats-context)",
-    "http_debug": "dumping the model's requests (--http-debug)",
-    "trace": "writing a trace (--trace)",
     "take_over": "taking a session over (--take-over)",
-    "no_telemetry": "telemetry, and so --no-telemetry,",
 }
 """Flags of later releases, by what they would do; known so that they are never ignored."""
 
@@ -39,9 +36,13 @@ class RunFlags:
     api_key: str | None = None
     api_key_file: str | None = None
     base_url: str = ""
+    http_debug: bool = False
     a2a_debug: bool = False
+    trace: str | None = None
     script: str | None = None
+    worker: str | None = None
     no_color: bool = False
+    no_tui: bool = False
     verbose: bool = False
     tool_output: bool = False
     thinking: bool = False
@@ -70,7 +71,7 @@ def parse(argv: Sequence[str], environ: Mapping[str, str]) -> RunFlags:
     _first_gate(typed, prompt)
     address = check_base_url((typed["base_url"] or environ.get(BASE_URL, "")).strip())
     _refuse_later(typed)
-    _check_size(prompt)
+    check_size(prompt)
     if typed["api_key"] is not None and typed["api_key_file"] is not None:
         raise UsageError(
             "--api-key-file cannot be used beside --api-key; pass one of them", key="--api-key-file"
@@ -81,9 +82,13 @@ def parse(argv: Sequence[str], environ: Mapping[str, str]) -> RunFlags:
         api_key=typed["api_key"],
         api_key_file=typed["api_key_file"],
         base_url=address,
+        http_debug=_on(typed["http_debug"], environ, "HTTP_DEBUG"),
         a2a_debug=bool(typed["a2a_debug"]),
+        trace=typed["trace"],
         script=typed["script"],
+        worker=typed["worker"],
         no_color=bool(typed["no_color"] or environ.get("NO_COLOR")),
+        no_tui=_on(typed["no_tui"], environ, "NO_TUI"),
         verbose=_on(typed["verbose"], environ, "VERBOSE"),
         tool_output=_on(typed["tool_output"], environ, "TOOL_OUTPUT"),
         thinking=_on(typed["thinking"], environ, "THINKING"),
@@ -106,7 +111,12 @@ def _on(typed: bool | None, environ: Mapping[str, str], name: str) -> bool:  # n
     return bool(typed) or exported(environ, name)
 
 
-def _check_size(prompt: str) -> None:
+def check_size(prompt: str) -> None:
+    """Refuse a prompt that does not fit one message.
+
+    Raises:
+        UsageError: it is too long.
+    """
     size = len(json.dumps(prompt, ensure_ascii=False).encode())  # as it is sent
     if size > PROMPT_LIMIT_BYTES:
         raise UsageError(
@@ -140,7 +150,7 @@ def _refuse_later(typed: Mapping[str, object]) -> None:
 
 
 def _parser() -> CommandParser:
-    parser = CommandParser("fisk-ai run", "Run the agent on one prompt; its words are joined.")
+    parser = CommandParser("fisk-ai run", "Talk to the agent; the words are joined to one prompt.")
     parser.add_argument("q", nargs="*", help="the prompt")
     parser.value("--config", "FILE", f"the agent's configuration (default {DEFAULT_CONFIG})")
     parser.value("--api-key", "KEY", f"the model's key ({KEY})")
@@ -155,8 +165,12 @@ def _parser() -> CommandParser:
     parser.switch("--tool-output", "show what tools return (TOOL_OUTPUT)")
     parser.switch("--verbose", "show the agent's log (VERBOSE)")
     parser.switch("--no-color", "print raw text (NO_COLOR)")
-    parser.switch("--no-tui", "print lines, as this release always does (NO_TUI)")
+    parser.switch("--no-tui", "run one turn, also at a terminal (NO_TUI)")
+    parser.value("--trace", "FILE", "write a trace of the model's traffic to a new file")
+    parser.switch("--http-debug", "write the model's traffic to http-debug.log (HTTP_DEBUG)")
     parser.switch("--a2a-debug", "write every message to a2a-debug.log")
+    parser.switch("--no-telemetry", "export nothing, as this release never does (NO_TELEMETRY)")
+    parser.value("--worker", "FILE", "start this program of yours in place of the agent worker")
     _add_later(parser)
     return parser
 
@@ -164,7 +178,4 @@ def _parser() -> CommandParser:
 def _add_later(parser: CommandParser) -> None:
     parser.value("--nats-context", "NAME", "[not built yet] talk to an agent elsewhere")
     parser.value("--identity", "NAME", "[not built yet] the agent to address there")
-    parser.value("--trace", "FILE", "[not built yet] write a trace")
-    parser.switch("--http-debug", "[not built yet] write the model's requests")
     parser.switch("--take-over", "[not built yet] resume although the holder does not answer")
-    parser.switch("--no-telemetry", "[not built yet] export nothing")

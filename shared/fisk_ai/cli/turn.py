@@ -72,7 +72,10 @@ class TurnEnd:
 
 @dataclass(slots=True, kw_only=True)
 class Turn:
-    """The handlers of one task; counts what it sees, for the summary."""
+    """The handlers of one turn's tasks; counts what it sees, for the summary.
+
+    ``token`` and ``bound`` are the conversation's.
+    """
 
     view: LineView
     prompter: TerminalPrompter
@@ -83,6 +86,10 @@ class Turn:
     _answered: bool = field(default=False)
     _replaying: bool = field(default=False)
     _undecided: bool = field(default=False)
+
+    def following(self) -> Turn:
+        """Return the handlers of the same conversation's next turn."""
+        return Turn(view=self.view, prompter=self.prompter, token=self.token, bound=self.bound)
 
     async def on_ack(self, ack: Ack) -> None:
         """Keep the conversation's token and its bound."""
@@ -197,16 +204,17 @@ async def exchange(
         if not reading.done():
             await asyncio.wait((reading,), timeout=TERMINAL_GRACE_S)
         if not reading.done():
-            return _cut_short(death.result())
+            return cut_short(death.result())
         return await _ended(reading, turn, death.result() if death.done() else None)
     finally:
         await settle(reading)
         await settle(death)
 
 
-def _cut_short(death: Death) -> TurnEnd:
+def cut_short(death: Death, when: str = "in the middle of the run") -> TurnEnd:
+    """Return the end of whatever the death of a process cut short."""
     if death.process == "broker":
-        return TurnEnd(code=INCOMPLETE, detail="the broker ended in the middle of the run")
+        return TurnEnd(code=INCOMPLETE, detail=f"the broker ended {when}")
     if death.process == "silence":
         silence = f"the broker of this run answered nothing for {SILENCE_S:g} s"
         return TurnEnd(code=INCOMPLETE, detail=silence)
@@ -214,7 +222,7 @@ def _cut_short(death: Death) -> TurnEnd:
     if -death.status in _FROM_OUTSIDE:
         return TurnEnd(code=CRASHED, kind=KILLED, detail=f"its process was killed ({name})")
     how = name or f"exit code {death.status}"
-    return TurnEnd(code=CRASHED, detail=f"its process ended in the middle of the run ({how})")
+    return TurnEnd(code=CRASHED, detail=f"its process ended {when} ({how})")
 
 
 async def _ended(reading: asyncio.Future[TaskEnd], turn: Turn, died: Death | None) -> TurnEnd:
@@ -223,11 +231,11 @@ async def _ended(reading: asyncio.Future[TaskEnd], turn: Turn, died: Death | Non
     except IncompleteTaskError as exc:
         turn.token = exc.token or turn.token
         if died:
-            return _cut_short(died)
+            return cut_short(died)
         return TurnEnd(code=INCOMPLETE, kind=BROKEN_OFF, detail=str(exc), unsent=exc.unsent)
     except PeerError:
         if died:
-            return _cut_short(died)
+            return cut_short(died)
         raise
     turn.token = end.token or turn.token
     terminal = end.terminal

@@ -103,14 +103,21 @@ def signal_name(status: int) -> str:
         return ""
 
 
+AGENT_WORKER = ("-P", "-m", "agent_worker")
+"""What Python runs as the worker: the installed one, never a folder of its name that lies here."""
+
+
 async def start_worker(
     arguments: Sequence[str],
     environ: Mapping[str, str],
     *,
     verbose: bool,
     meanwhile: Callable[[], object],
+    program: Sequence[str] = AGENT_WORKER,
 ) -> WorkerChild:
-    """Start ``agent_worker`` with ``arguments``, call ``meanwhile``, and wait until it serves.
+    """Start a worker with ``arguments``, call ``meanwhile``, and wait until it serves.
+
+    ``program`` is what Python is told to run; it must take what ``agent_worker`` takes.
 
     Raises:
         SetupError: it refused to start, with its own sentence; it died; or it took too long.
@@ -119,7 +126,8 @@ async def start_worker(
     ready_read, ready_write = os.pipe()
     owner_read, owner_write = os.pipe()
     try:
-        process = await _spawn(arguments, environ, log, (ready_write, owner_read))
+        words = (*program, *arguments)
+        process = await _spawn(words, environ, log, (ready_write, owner_read))
     except OSError as exc:
         _close(ready_read, owner_write, log)
         raise SetupError(f"the agent worker could not be run: {exc}") from exc
@@ -138,7 +146,7 @@ async def start_worker(
 
 
 async def _spawn(
-    arguments: Sequence[str],
+    words: Sequence[str],
     environ: Mapping[str, str],
     log: IO[bytes] | None,
     descriptors: tuple[int, int],
@@ -146,10 +154,7 @@ async def _spawn(
     ready, owner = descriptors
     return await asyncio.create_subprocess_exec(
         sys.executable,
-        "-P",
-        "-m",
-        "agent_worker",
-        *arguments,
+        *words,
         "--ready-fd",
         str(ready),
         "--owner-fd",

@@ -108,6 +108,10 @@ class LineView:
         if answer:
             self._print(self.out, answer)
 
+    def forget(self) -> None:
+        """Drop the parts of an answer that never came to its end."""
+        self._answer.clear()
+
     def note(self, line: str) -> None:
         """Print a line that is already sanitised beside the answer."""
         self._settle(calls.UNANSWERED)

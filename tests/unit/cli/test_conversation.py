@@ -314,7 +314,7 @@ async def test_a_run_whose_end_never_arrived_is_told_as_its_session_says(
 
     async with _stage(tmp_path, play, stored=_is_complete) as stage:
         limits = ClientLimits(idle_s=0.05, live_idle_s=0.05)
-        stage.conversation.client = AgentClient(
+        stage.conversation.exchanges.client = AgentClient(
             stage.conversation.hosted.connection, "cow", "fisk-ai", limits=limits
         )
         end = await stage.conversation.run()

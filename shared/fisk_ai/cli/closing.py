@@ -1,0 +1,114 @@
+"""What is said when a turn or a conversation is over: its answer, its cost, how to go on."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from msgspec import UNSET
+
+from fisk_ai.cli.endings import CRASHED, PARKED, ending, may_resume
+from fisk_ai.cli.hosting import Hosted
+from fisk_ai.cli.resume_command import ANSWER_FLAGS, answer_command, resume_command
+from fisk_ai.cli.run_flags import RunFlags
+from fisk_ai.cli.turn import Turn, TurnEnd
+from fisk_ai.errors import FiskError
+from fisk_ai.render.line import LineView
+from fisk_ai.render.summary import RunSummary, usage_line
+from fisk_ai.sessions.ids import session_id_for_token
+
+if TYPE_CHECKING:
+    from fisk_ai.sessions.state import RunState
+
+
+@dataclass(slots=True, kw_only=True)
+class Closing:
+    """Prints the ends of one terminal's turns.
+
+    ``stored`` returns what the session of that id says, ``None`` where there is none to read.
+    ``known`` is the session's id where the handle named it; ``model`` is what the agent's card
+    names; ``busy_s`` the time the turns took together.
+    """
+
+    flags: RunFlags
+    hosted: Hosted
+    view: LineView
+    stored: Callable[[str], Awaitable[RunState | None]]
+    known: str = ""
+    model: str = ""
+    busy_s: float = 0.0
+
+    def session_id(self, turn: Turn) -> str:
+        """Return the session of the turn's conversation; empty before it has one."""
+        if self.known or not turn.token:
+            return self.known
+        return session_id_for_token(self.hosted.worker.identity, turn.token)
+
+    async def state(self, turn: Turn) -> RunState | None:
+        """Return what the session of the turn's conversation says."""
+        session_id = self.session_id(turn)
+        return await self.stored(session_id) if session_id else None
+
+    async def answer(self, turn: Turn, text: str) -> None:
+        """Print the answer, the result of the command.
+
+        Raises:
+            FiskError: it could not be written; the message says where it is kept.
+        """
+        try:
+            self.view.answer(text)
+        except OSError as exc:
+            kept = ""
+            if await self.state(turn) is not None:
+                kept = f"; it is kept: {resume_command(self.session_id(turn), self.flags)}"
+            raise FiskError(f"the answer could not be written ({exc.strerror}){kept}") from exc
+
+    def usage(self, turn: Turn, end: TurnEnd) -> None:
+        """Print what the conversation has used so far, below an empty line."""
+        usage = usage_line(turn.totals(end.usage), turn.bound)
+        self.view.note(f"\n{usage}" if usage else "")
+
+    def parked(self, end: TurnEnd) -> None:
+        """Say that the run waits; any other ending's words are the command's error."""
+        if end.code in PARKED:
+            self.view.note(f"\n{ending(end.code, end.detail).message}")
+
+    def summary(self, turn: Turn, end: TurnEnd) -> None:
+        """Print the line of counters."""
+        summary = RunSummary(
+            session_id=self.session_id(turn),
+            model=self.model,
+            totals=turn.totals(end.usage),
+            latency_s=self.busy_s,
+            counted=not end.code or end.usage is not UNSET,
+            suspended=end.code in PARKED,
+            verbose=self.flags.verbose,
+            trace_id=end.trace_id,
+            exported=end.exported,
+        )
+        self.view.note(summary.line())
+
+    def crash(self, end: TurnEnd) -> None:
+        """Show what the worker's log says of its death."""
+        if end.code != CRASHED:
+            return
+        for line in self.hosted.worker.log_tail():
+            self.view.note(f"agent log: {line}")
+        if not self.flags.verbose:
+            self.view.note("pass --verbose to see the agent's whole log")
+
+    async def hint(self, turn: Turn, code: str) -> None:
+        """Say how to go on, unless there is nothing to go on with: a session can get lost."""
+        if not may_resume(code) or await self.state(turn) is None:
+            return
+        session_id = self.session_id(turn)
+        if code == "deferred":
+            self.view.note(f"answer with {ANSWER_FLAGS}: {answer_command(session_id, self.flags)}")
+        self.view.note(f"resume with: {resume_command(session_id, self.flags)}")
+
+    async def saved(self, turn: Turn) -> None:
+        """Say how to get back to a conversation that is put aside."""
+        if await self.state(turn) is not None:
+            command = resume_command(self.session_id(turn), self.flags)
+            self.view.note(f"previous conversation saved; resume with: {command}")
