@@ -17,6 +17,7 @@
     │   └── DriftError           the configuration changed since the session was written
     ├── ProviderError            the model could not be asked; carries the kind of failure
     ├── ToolError                the harness could not run a tool
+    │   └── FatalToolError       and its run must not go on
     ├── PanicError               a bug of ours ended a run; its detail is in the log alone
     ├── PromptAbortedError       a person's question ended without an answer
     ├── DeferredError            a tool answers later
@@ -235,6 +236,12 @@ class ToolError(FiskError):
     """The harness could not run a tool; the text becomes an error result for the model."""
 
     code = "tool"
+
+
+class FatalToolError(ToolError):
+    """A tool's failure after which its run must not go on; the model is not told."""
+
+    code = "tool_fatal"
 
 
 class PanicError(FiskError):

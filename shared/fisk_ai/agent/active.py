@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from fisk_ai.agent.budget import require_left
 from fisk_ai.agent.conversation import Conversation
 from fisk_ai.agent.ending import TurnOver
 from fisk_ai.agent.events import EventSink
+from fisk_ai.agent.hooks import Hooks
 from fisk_ai.agent.journal_writer import JournalWriter
 from fisk_ai.agent.options import RunOptions, Stats
 from fisk_ai.config import Config
 from fisk_ai.errors import StoreError
-from fisk_ai.sessions.records import Payload
+from fisk_ai.sessions.records import Fingerprint, Payload
 from fisk_ai.toolkit.contract import Advisory
 from fisk_ai.toolkit.gate import ConfirmGate
 from fisk_ai.toolkit.toolset import ToolSet
@@ -21,14 +23,18 @@ from fisk_ai.toolkit.toolset import ToolSet
 class ActiveRun:
     """A run in progress.
 
-    ``config`` is the run's own copy, its budget lowered already. ``doubtful_call`` is the call
-    that may have run before this process took the session. ``unrecorded`` is true from the moment
-    a tool may have started until its result is durable: a run that stops there leaves no terminal
-    record, so that the next one knows of the doubt.
+    ``config`` is the run's own copy, its budget lowered already, and ``hooks`` are the caller's
+    with the guard of personal data around them. ``spent_before`` are the tokens of conversations
+    this run has left behind: they no longer count against the budget. ``doubtful_call`` is the
+    call that may have run before this process took the session. ``unrecorded`` is true from the
+    moment a tool may have started until its result is durable: a run that stops there leaves no
+    terminal record, so that the next one knows of the doubt.
     """
 
     options: RunOptions
     config: Config
+    hooks: Hooks
+    fingerprint: Fingerprint
     tools: ToolSet
     system_blocks: tuple[str, ...]
     conversation: Conversation
@@ -36,6 +42,8 @@ class ActiveRun:
     gate: ConfirmGate
     stats: Stats
     session_id: str = ""
+    caller: str = ""
+    spent_before: int = 0
     doubtful_call: str | None = None
     staged_grants: list[str] = field(default_factory=list[str])
     follow_up_taken: bool = False
@@ -46,9 +54,17 @@ class ActiveRun:
         """Where the run tells what it does."""
         return self.options.events
 
-    async def warn(self, kind: str, *, name: str = "", error: str = "") -> None:
+    async def warn(self, kind: str, *, name: str = "", error: str = "", count: int = 0) -> None:
         """Raise an advisory."""
-        await self.events.warn(Advisory(kind=kind, name=name, error=error))
+        await self.events.warn(Advisory(kind=kind, name=name, error=error, count=count))
+
+    def heed_budget(self) -> None:
+        """End the turn here if the conversation has spent its tokens.
+
+        Raises:
+            TurnOver: with ``budget``.
+        """
+        require_left(self.stats, self.config.llm.budget.max_tokens, before=self.spent_before)
 
     def heed_suspend(self) -> None:
         """End the turn here if the run was asked to park; one that journals nothing goes on.

@@ -6,57 +6,83 @@ only if the tool says so, or if it neither destroys nor needs a person anyway.
 
 from __future__ import annotations
 
+import time
+from dataclasses import dataclass
+
 from fisk_ai.agent.active import ActiveRun
 from fisk_ai.agent.cancellation import is_cancelled
+from fisk_ai.agent.effective import EffectiveCall
 from fisk_ai.agent.ending import TurnOver
-from fisk_ai.errors import DeferredError, PromptAbortedError
-from fisk_ai.llm.model import ToolResultBlock, ToolUseBlock
+from fisk_ai.errors import PromptAbortedError
+from fisk_ai.llm.model import ToolResultBlock
 from fisk_ai.sessions.digest import args_sha256
 from fisk_ai.toolkit import tags
-from fisk_ai.toolkit.contract import BehaviorDescriber, CallInfo, Confirmable, Tagged, Tool
+from fisk_ai.toolkit.contract import BehaviorDescriber, Confirmable, Tagged, Tool
+from fisk_ai.toolkit.gate import Decision
 from fisk_ai.toolkit.prompter import GateRequest
 
 
-async def refusal(
-    active: ActiveRun, call: ToolUseBlock, tool: Tool, info: CallInfo
-) -> ToolResultBlock | None:
-    """Return the result that stands in for a call that may not run; ``None`` lets it run.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ruling:
+    """Whether a call may run: ``refused`` is the result that stands in for one that may not.
 
-    Such a call has no events of its own, so an advisory tells people of it.
+    ``person_s`` are the seconds a person took to say so.
+    """
+
+    refused: ToolResultBlock | None = None
+    person_s: float = 0.0
+
+
+_FREE = Ruling()
+
+
+async def rule(active: ActiveRun, effective: EffectiveCall) -> Ruling:
+    """Say whether a call may run, asking a person where one has to allow it.
+
+    A refused call has no events of its own, so an advisory tells people of it.
 
     Raises:
         TurnOver: with ``suspended`` when the question ended without an answer: nothing is
             recorded and the next run asks again.
+        DeferredError: the answer comes later.
     """
-    doubtful = call.id == active.doubtful_call and not _may_repeat(active, tool)
-    if not doubtful and not is_gated(active, tool):
-        return None
-    try:
-        decision = await active.gate.approve(
-            _question(active, call, tool, info),
-            tool.name,
-            fresh_only=doubtful,
-            cancelled=is_cancelled,
-        )
-    except (PromptAbortedError, DeferredError) as exc:
-        raise TurnOver("suspended", exc) from exc
+    doubtful = effective.call.id == active.doubtful_call and not _may_repeat(effective)
+    if not doubtful and not effective.gated:
+        return _FREE
+    began = time.monotonic()
+    decision = await _decision(active, effective, doubtful=doubtful)
+    person_s = time.monotonic() - began
     if decision.granted is not None:
         active.staged_grants.append(decision.granted)
     if decision.allowed:
-        return None
+        return Ruling(person_s=person_s)
     kind = "call_in_doubt" if decision.is_error else "confirm_denied"
-    await active.warn(kind, name=tool.name, error=decision.cause)
-    return ToolResultBlock(call.id, decision.result_text(), is_error=decision.is_error)
+    await active.warn(kind, name=effective.tool.name, error=decision.cause)
+    text = decision.result_text()
+    return Ruling(
+        refused=ToolResultBlock(effective.call.id, text, is_error=decision.is_error),
+        person_s=person_s,
+    )
 
 
-def is_gated(active: ActiveRun, tool: Tool) -> bool:
-    """Say whether a person must allow this tool; one that cannot tell is not gated here."""
-    return isinstance(tool, Confirmable) and tool.needs_confirm(active.config.harness.confirm_tags)
+async def _decision(active: ActiveRun, effective: EffectiveCall, *, doubtful: bool) -> Decision:
+    try:
+        return await active.gate.approve(
+            _question(active, effective),
+            effective.tool.name,
+            fresh_only=doubtful,
+            cancelled=is_cancelled,
+        )
+    except PromptAbortedError as exc:
+        raise TurnOver("suspended", exc) from exc
 
 
-def _may_repeat(active: ActiveRun, tool: Tool) -> bool:
-    destructive, idempotent = _effects(tool)
-    return idempotent or not (destructive or is_gated(active, tool))
+def _may_repeat(effective: EffectiveCall) -> bool:
+    """Say whether a second run does no harm; both tools of a rewritten call have their say."""
+    effects = [_effects(tool) for tool in (effective.original, effective.tool)]
+    if all(idempotent for _, idempotent in effects):
+        return True
+    return not (effective.gated or any(destructive for destructive, _ in effects))
 
 
 def _effects(tool: Tool) -> tuple[bool, bool]:
@@ -69,16 +95,22 @@ def _effects(tool: Tool) -> tuple[bool, bool]:
     return destructive, idempotent
 
 
-def _question(active: ActiveRun, call: ToolUseBlock, tool: Tool, info: CallInfo) -> GateRequest:
-    display, command, tag = info.display or tool.name, tool.name, ""
+def _question(active: ActiveRun, effective: EffectiveCall) -> GateRequest:
+    """Return the question about the call that will be made, and the tag that asks for it."""
+    call, tool = effective.call, effective.tool
+    display, command = effective.info.display or tool.name, tool.name
     if isinstance(tool, Confirmable):
         display = tool.trace_line(call.input) or display
         command = tool.command()
-        tag = tool.confirm_trigger(active.config.harness.confirm_tags)
     return GateRequest(
         tool_use_id=call.id,
         command=command,
         display=display,
-        tag=tag,
+        tag=_trigger(active, tool) or _trigger(active, effective.original),
         args_sha256=args_sha256(tool.name, call.input),
     )
+
+
+def _trigger(active: ActiveRun, tool: Tool) -> str:
+    tags_of_file = active.config.harness.confirm_tags
+    return tool.confirm_trigger(tags_of_file) if isinstance(tool, Confirmable) else ""

@@ -5,16 +5,27 @@ The sentence may reach a peer, so it carries neither the exception's text nor it
 
 from __future__ import annotations
 
+import asyncio
 import traceback
 from contextlib import suppress
 
-from fisk_ai.agent.events import EventSink
+from fisk_ai.agent.options import RunOptions, RunOutcome
+from fisk_ai.agent.progress import Progress
 from fisk_ai.errors import PanicError
 
+NOT_OURS = (asyncio.CancelledError, KeyboardInterrupt, SystemExit, GeneratorExit)
+"""What ends a task from outside; a run that kept it could not be stopped."""
 
-async def report(error: Exception, events: EventSink) -> PanicError:
-    """Hand ``error`` and its stack to the sink and return what may be told elsewhere."""
+
+async def crash(error: BaseException, options: RunOptions, progress: Progress) -> RunOutcome:
+    """Tell of a bug and return what may be told elsewhere.
+
+    The stack is taken before any code of the caller runs, and none of that code can hide it.
+    """
     stack = "".join(traceback.format_exception(error))
-    with suppress(Exception):  # a sink that crashes too must not hide the first crash
-        await events.panicked(error, stack)
-    return PanicError()
+    result = progress.failed(crashed=True)
+    with suppress(Exception):
+        await progress.tell_end(None, None, crashed=True)
+    with suppress(Exception):
+        await options.events.panicked(error, stack)
+    return result, PanicError()

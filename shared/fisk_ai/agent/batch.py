@@ -1,8 +1,9 @@
-"""The calls of one reply: strictly one after another, each result durable before the next starts.
+"""The calls of one reply: strictly one after another, each settled durably before the next starts.
 
 A request to park is heeded before each call: whoever stops an agent wants nothing more to start.
 
-A batch found in a journal takes the same path as a fresh one; what it has answered is reused.
+A batch found in a journal takes the same path as a fresh one; what it has answered is reused, and
+what is deferred waits for an answer from outside, never for a second try.
 """
 
 from __future__ import annotations
@@ -10,9 +11,9 @@ from __future__ import annotations
 from fisk_ai.agent import tool_call
 from fisk_ai.agent.active import ActiveRun
 from fisk_ai.agent.conversation import Batch
-from fisk_ai.agent.ending import TurnOver
+from fisk_ai.agent.ending import TurnEnd, TurnOver
 from fisk_ai.agent.tool_call import Answer
-from fisk_ai.sessions.records import Decision, ToolResult
+from fisk_ai.sessions.records import Decision, Deferred, ToolResult
 
 
 async def finish(active: ActiveRun, batch: Batch) -> None:
@@ -28,10 +29,30 @@ async def finish(active: ActiveRun, batch: Batch) -> None:
         else:
             active.heed_suspend()
             answer = await tool_call.answer(active, call)
-        await _record(active, batch, answer)
+        if isinstance(answer, Deferred):
+            await _defer(active, batch, answer)
+        else:
+            await _record(active, batch, answer)
     if batch.open_deferrals():
         raise TurnOver("suspended")
     active.conversation.commit(batch)
+
+
+async def is_settled(active: ActiveRun, end: TurnEnd) -> bool:
+    """Say whether a prompt may follow ``end``: it must not stand behind a call without a result.
+
+    The calls of a truncated reply are answered here, since none of them will ever run.
+    """
+    pending = active.conversation.batch
+    if not end.continuable or (pending is not None and not pending.truncated):
+        return False
+    if pending is None:
+        return True
+    try:
+        await finish(active, pending)
+    except TurnOver:
+        return False
+    return True
 
 
 async def _record(active: ActiveRun, batch: Batch, answer: Answer) -> None:
@@ -48,6 +69,20 @@ async def _record(active: ActiveRun, batch: Batch, answer: Answer) -> None:
     active.unrecorded = False
     batch.results.append(result)
     await _flush_grants(active)
+
+
+async def _defer(active: ActiveRun, batch: Batch, deferral: Deferred) -> None:
+    """Record that a call waits; from here on no run starts it again."""
+    await active.record(deferral)
+    active.unrecorded = False
+    batch.deferred[deferral.tool_use_id] = deferral
+    await _flush_grants(active)
+    await active.warn("tool_deferred", name=deferral.tool_name, error=_words(deferral))
+
+
+def _words(deferral: Deferred) -> str:
+    note = deferral.note or "the answer comes later"
+    return f"{note} ({deferral.handle})" if deferral.handle else note
 
 
 async def _flush_grants(active: ActiveRun) -> None:

@@ -30,13 +30,15 @@ def _lower(configured: int, asked: int) -> int:
     return min(configured, asked) if configured > 0 else asked
 
 
-def require_left(stats: Stats, cap: int) -> None:
+def require_left(stats: Stats, cap: int, *, before: int = 0) -> None:
     """End the turn once the conversation has spent its tokens; a ``cap`` of 0 or less is none.
+
+    ``before`` are the tokens that were spent on another conversation.
 
     Raises:
         TurnOver: with ``budget``; the text names what was spent, the cap and the key to raise.
     """
-    used = spent(stats.usage)
+    used = spent(stats.usage) - before
     if cap <= 0 or used < cap:
         return
     raise TurnOver(

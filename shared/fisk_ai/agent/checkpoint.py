@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from fisk_ai.agent.options import Checkpoint, RunOptions
+from fisk_ai.agent.options import Checkpoint, RunOptions, SuppliedAnswer
 from fisk_ai.errors import UsageError
 
 
@@ -22,6 +22,8 @@ def validate(options: RunOptions) -> None:
         return
     if checkpoint.follow_up:
         _follow_up(checkpoint, options.prompt)
+    if checkpoint.answer is not None:
+        _answer(checkpoint, checkpoint.answer)
     if checkpoint.approval is not None:
         _approval(checkpoint)
     if checkpoint.conversation_token:
@@ -41,6 +43,19 @@ def _follow_up(checkpoint: Checkpoint, prompt: str) -> None:
         raise UsageError("follow_up needs a prompt that is not blank", key="follow_up")
 
 
+def _answer(checkpoint: Checkpoint, answer: SuppliedAnswer) -> None:
+    if not checkpoint.resume_id:
+        raise UsageError("answer needs resume_id: it answers a session", key="answer")
+    if checkpoint.create_if_missing:
+        raise UsageError(
+            "answer cannot stand beside create_if_missing: a session that is not there waits for "
+            "no answer",
+            key="answer",
+        )
+    if not answer.tool_use_id:
+        raise UsageError("answer needs the tool_use_id of its call", key="answer")
+
+
 def _approval(checkpoint: Checkpoint) -> None:
     if not checkpoint.resume_id:
         raise UsageError("approval needs resume_id: it answers a session", key="approval")
@@ -49,9 +64,10 @@ def _approval(checkpoint: Checkpoint) -> None:
 
 
 def _conversation_token(checkpoint: Checkpoint) -> None:
-    if checkpoint.follow_up:
+    if checkpoint.follow_up or checkpoint.answer is not None:
+        other = "follow_up" if checkpoint.follow_up else "answer"
         raise UsageError(
-            "conversation_token cannot stand beside follow_up: only a session that is created "
+            f"conversation_token cannot stand beside {other}: only a session that is created "
             "records one",
             key="conversation_token",
         )

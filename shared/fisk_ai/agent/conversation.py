@@ -6,7 +6,6 @@ One shape serves a live reply and one found in a journal: the assistant message 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fisk_ai.llm.model import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock, text_of
@@ -30,7 +29,7 @@ class Batch:
     calls: tuple[ToolUseBlock, ...]
     truncated: bool = False
     results: list[ToolResultBlock] = field(default_factory=list[ToolResultBlock])
-    deferred: Mapping[str, Deferred] = field(default_factory=dict[str, Deferred])
+    deferred: dict[str, Deferred] = field(default_factory=dict[str, Deferred])
 
     def open_calls(self) -> list[ToolUseBlock]:
         """Return the calls that are neither answered nor deferred, in call order."""
@@ -153,4 +152,4 @@ def _take_up(conversation: Conversation, pending: PendingTurn) -> None:
     conversation.reply(pending.assistant.message.content, pending.assistant.stop_reason)
     if conversation.batch is not None:
         conversation.batch.results = list(pending.results)
-        conversation.batch.deferred = pending.deferred
+        conversation.batch.deferred = dict(pending.deferred)

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import asyncio
 
-from fisk_ai.agent import batch
+from fisk_ai.agent import batch, closing
 from fisk_ai.agent.active import ActiveRun
-from fisk_ai.agent.budget import require_left
-from fisk_ai.agent.ending import CONTINUABLE, TurnEnd, TurnOver
-from fisk_ai.agent.iteration import turn
+from fisk_ai.agent.ending import TurnEnd, TurnOver, caught
+from fisk_ai.agent.hook_points import vet_all
+from fisk_ai.agent.interactive import converse
+from fisk_ai.agent.iteration import ended_by, turn
+from fisk_ai.agent.options import Checkpoint
 from fisk_ai.agent.prompt import follow_up_blocks
-from fisk_ai.errors import StoreError
+from fisk_ai.errors import RefusedError
 from fisk_ai.llm.model import Message
 from fisk_ai.sessions.records import Terminal, User
 
@@ -19,82 +21,73 @@ STOPPED = "the worker stopped the run"
 
 
 async def drive(active: ActiveRun) -> TurnEnd:
-    """Finish what was begun, take a further prompt if there is one, and record the end.
+    """Finish what was begun, take further prompts if there are any, and record the end.
 
     A cancellation is recorded as ``suspended`` and passed on, except while a tool may have run
-    without a record: then the session stays open, and the next run asks about that call.
+    without a record: then the session stays open, and the next run asks about that call. So it is
+    with an end that leaves such a call.
     """
     try:
         end = await _turns(active)
     except asyncio.CancelledError:
         if not active.unrecorded:
-            await _record_end(active, Terminal(reason="suspended", message=STOPPED))
+            await closing.record_end(active, Terminal(reason="suspended", message=STOPPED))
         raise
-    await _record_end(active, Terminal(reason=end.reason, message=_text(end.error)))
+    if not end.in_doubt:
+        await closing.record_end(active, Terminal(reason=end.reason, message=_text(end.error)))
     return end
 
 
 async def _turns(active: ActiveRun) -> TurnEnd:
-    if not _follows_up(active):
-        return await _caught(active)
-    if not active.conversation.at_user_boundary():
-        end = await _caught(active)
-        if end.reason not in CONTINUABLE or not await _may_follow(active):
+    checkpoint, ask = active.options.checkpoint, active.options.next_prompt
+    if checkpoint is not None and checkpoint.follow_up:
+        end = await _follow_up(active, checkpoint)
+    elif ask is not None and _is_at_boundary(active):
+        end = TurnEnd("completed")
+    else:
+        end = await caught(_go_on(active))
+    return end if ask is None else await converse(active, ask, end)
+
+
+def _is_at_boundary(active: ActiveRun) -> bool:
+    return active.conversation.at_user_boundary()
+
+
+async def _go_on(active: ActiveRun) -> TurnEnd:
+    """Finish the turn in hand; one whose last reply ended it keeps that end."""
+    if _is_at_boundary(active):
+        return ended_by(active.conversation.last_stop_reason)
+    active.heed_budget()
+    return await turn(active)
+
+
+async def _follow_up(active: ActiveRun, checkpoint: Checkpoint) -> TurnEnd:
+    if not _is_at_boundary(active):
+        end = await caught(_go_on(active))
+        if not await batch.is_settled(active, end):
             return end
-    return await _follow_up(active)
+    return await caught(_prompted(active, checkpoint))
 
 
-def _follows_up(active: ActiveRun) -> bool:
-    checkpoint = active.options.checkpoint
-    return checkpoint is not None and checkpoint.follow_up
-
-
-async def _caught(active: ActiveRun) -> TurnEnd:
-    try:
-        return await turn(active)
-    except TurnOver as over:
-        return over.end
-
-
-async def _may_follow(active: ActiveRun) -> bool:
-    """Say whether every call has its result; those of a truncated reply are answered here."""
-    pending = active.conversation.batch
-    if pending is None or not pending.truncated:
-        return pending is None
-    try:
-        await batch.finish(active, pending)
-    except TurnOver:
-        return False
-    return True
-
-
-async def _follow_up(active: ActiveRun) -> TurnEnd:
-    try:
-        await _take_prompt(active)
-    except TurnOver as over:
-        return over.end
-    return await _caught(active)
-
-
-async def _take_prompt(active: ActiveRun) -> None:
-    require_left(active.stats, active.config.llm.budget.max_tokens)
-    blocks = follow_up_blocks(active.options.prompt, active.options.context)
-    checkpoint = active.options.checkpoint
-    request = checkpoint.request if checkpoint is not None else ""
-    await active.record(User(message=Message("user", blocks), request=request))
+async def _prompted(active: ActiveRun, checkpoint: Checkpoint) -> TurnEnd:
+    text, context = await _vetted(active)
+    active.heed_budget()
+    blocks = follow_up_blocks(text, context)
+    await active.record(User(message=Message("user", blocks), request=checkpoint.request))
     conversation = active.conversation
     conversation.prompt(blocks)
     conversation.cap = conversation.iteration + active.config.llm.budget.max_iterations
     active.follow_up_taken = True
+    return await turn(active)
+
+
+async def _vetted(active: ActiveRun) -> tuple[str, str]:
+    options = active.options
+    try:
+        return await vet_all(active.hooks, options.prompt, options.context, initial=False)
+    except RefusedError as exc:
+        raise TurnOver("error", exc, aborts=True) from exc
 
 
 def _text(error: Exception | None) -> str:
     return "" if error is None else str(error)
-
-
-async def _record_end(active: ActiveRun, terminal: Terminal) -> None:
-    """Write the terminal record; its failure is told and changes nothing."""
-    try:
-        await active.journal.write(terminal)
-    except StoreError as exc:
-        await active.warn("journal_terminal", error=str(exc))

@@ -9,10 +9,11 @@ from __future__ import annotations
 from fisk_ai.agent import batch
 from fisk_ai.agent.active import ActiveRun
 from fisk_ai.agent.ask import ask
-from fisk_ai.agent.budget import require_left
 from fisk_ai.agent.call_ids import with_own_ids
 from fisk_ai.agent.conversation import PAUSED, TRUNCATED, calls_of
 from fisk_ai.agent.ending import TurnEnd, TurnOver
+from fisk_ai.agent.hook_points import in_loop
+from fisk_ai.agent.hooks import PostModelCall
 from fisk_ai.agent.stats import count_reply
 from fisk_ai.errors import FiskError, ProviderError
 from fisk_ai.llm.model import Message, Response
@@ -26,9 +27,6 @@ async def turn(active: ActiveRun) -> TurnEnd:
         TurnOver: the turn ended any other way than by an answer.
     """
     conversation = active.conversation
-    if conversation.at_user_boundary():
-        return ended_by(conversation.last_stop_reason)
-    require_left(active.stats, active.config.llm.budget.max_tokens)
     if conversation.batch is not None:
         await batch.finish(active, conversation.batch)
     while conversation.iteration < conversation.cap:
@@ -47,20 +45,35 @@ async def _iterate(active: ActiveRun) -> TurnEnd | None:
     conversation = active.conversation
     index = conversation.iteration
     conversation.iteration += 1
-    response = with_own_ids(await ask(active), conversation.call_ids)
+    response = with_own_ids(await ask(active, index), conversation.call_ids)
     count_reply(active.stats, response.usage)
     conversation.reply(response.content, response.stop_reason)
     await active.record(_record(index, response))
     calls = calls_of(response.content)
     truncated = response.stop_reason == TRUNCATED
-    terminal = truncated or (not calls and response.stop_reason != PAUSED)
-    await active.events.message(response, terminal=terminal)
-    if terminal:
+    terminal = not calls and response.stop_reason not in (PAUSED, TRUNCATED)
+    await _show(active, index, response, terminal=terminal)
+    await active.events.message(response, terminal=terminal or truncated)
+    if terminal or truncated:
         return ended_by(response.stop_reason)
-    require_left(active.stats, active.config.llm.budget.max_tokens)
+    active.heed_budget()
     if conversation.batch is not None:
         await batch.finish(active, conversation.batch)
     return None
+
+
+async def _show(active: ActiveRun, index: int, response: Response, *, terminal: bool) -> None:
+    hook = active.hooks.post_model_call
+    if hook is None:
+        return
+    reply = PostModelCall(
+        iteration=index,
+        response=response,
+        terminal=terminal,
+        tool_calls=len(calls_of(response.content)),
+    )
+    with in_loop("post_model_call"):
+        await hook(reply)
 
 
 def ended_by(stop_reason: str) -> TurnEnd:

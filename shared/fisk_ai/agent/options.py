@@ -109,7 +109,8 @@ class RunOptions:
     ``app_tools`` are the application's commands, introspected once per process and selected
     already; ``app_advisories`` is what loading them found, told at the start of every run.
     ``suspend_requested`` is polled before each model call and each tool of a run that journals.
-    ``tool_work_dir`` must be an existing absolute directory when given. ``next_prompt`` makes the
+    ``tool_work_dir`` and ``store_dir``, where relative directories of the configuration start,
+    must be existing absolute directories when given. ``next_prompt`` makes the
     run interactive: it is asked after each turn. ``memory_store`` is needed where the
     configuration enables memory. ``trace`` is told how the run ended.
     """
@@ -128,6 +129,7 @@ class RunOptions:
     human_paced: bool = False
     verbose: bool = False
     tool_work_dir: Path | None = None
+    store_dir: Path | None = None
     budget: Budget = field(default_factory=Budget)
     events: EventSink = field(default_factory=DiscardEvents)
     prompter: Prompter = field(default_factory=DefaultDenyPrompter)
@@ -151,8 +153,9 @@ class DeferredCall:
 class RunResult:
     """How a run ended; present even when an error is beside it.
 
-    ``reason`` is empty for a failed set-up and for a crash. ``text`` is the prose of the last
-    assistant turn that had any. ``stats`` is ``None`` for a run that failed before it began.
+    ``reason`` is empty for a failed set-up and for a crash, and ``error`` where a hook denied the
+    first prompt. ``text`` is the prose of the last assistant turn that had any. ``stats`` is
+    ``None`` for a run that failed before it began.
     """
 
     reason: Reason | None = None

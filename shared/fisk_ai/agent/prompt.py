@@ -1,11 +1,15 @@
 """The words the harness puts around a person's own: system blocks and the first message.
 
-The operator's prompt comes first and alone enters the fingerprint; what is appended on a resume
-never does, so a reworded reminder refuses no session.
+The operator's prompt comes first, then the notes of the harness; both enter the fingerprint, a
+note by its id. What is appended behind them never does: a reworded reminder or another memory
+refuses no session.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from fisk_ai.agent.notes import Note
 from fisk_ai.llm.model import TextBlock
 from fisk_ai.text.sanitise import clean_surrogates
 
@@ -18,9 +22,15 @@ RESUME_REMINDER = (
 )
 
 
-def system_blocks(operator_prompt: str, *, resumed: bool) -> tuple[str, ...]:
-    """Return the system blocks of every call of a run, in order."""
-    return (operator_prompt, RESUME_REMINDER) if resumed else (operator_prompt,)
+def system_blocks(operator_prompt: str, notes: Sequence[Note], *, resumed: bool) -> tuple[str, ...]:
+    """Return the system blocks of every call of a run, in order, but for the memory's index."""
+    reminder = (RESUME_REMINDER,) if resumed else ()
+    return (operator_prompt, *(note.text for note in notes), *reminder)
+
+
+def of_new_session(blocks: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the blocks of a run that left its session for a new one: nothing is resumed there."""
+    return tuple(block for block in blocks if block != RESUME_REMINDER)
 
 
 def first_prompt(prompt: str) -> str:

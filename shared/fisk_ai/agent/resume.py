@@ -9,24 +9,29 @@ from __future__ import annotations
 import os
 import socket
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fisk_ai.agent import conversation
 from fisk_ai.agent.conversation import Conversation
+from fisk_ai.agent.hook_points import announce, vet
+from fisk_ai.agent.hooks import UserPrompt
 from fisk_ai.agent.journal_writer import JournalWriter
-from fisk_ai.agent.options import Checkpoint, RunResult
+from fisk_ai.agent.options import Checkpoint, RunResult, SuppliedAnswer
 from fisk_ai.agent.prompt import context_blocks
 from fisk_ai.agent.session import Session, add_context
 from fisk_ai.agent.setup import Setup
 from fisk_ai.agent.stats import from_journal
 from fisk_ai.errors import DriftError, EmptyError, LockedError, NotFoundError, RefusedError
-from fisk_ai.sessions import fingerprint
+from fisk_ai.llm.model import ToolResultBlock
+from fisk_ai.memory import scope
+from fisk_ai.sessions import fingerprint, supply
 from fisk_ai.sessions.fingerprint import Drift
-from fisk_ai.sessions.fold import answer_of, in_doubt
-from fisk_ai.sessions.records import Assistant, CallApproval, Claim, Record, User
+from fisk_ai.sessions.fold import answer_of, fold, in_doubt
+from fisk_ai.sessions.records import Assistant, CallApproval, Claim, Record, ToolResult, User
 from fisk_ai.sessions.state import RunState
 from fisk_ai.sessions.store import Journal
 from fisk_ai.text.clock import rfc3339_now
+from fisk_ai.text.sanitise import clean_surrogates
 from fisk_ai.toolkit.contract import Advisory
 
 LOADS = 3
@@ -36,26 +41,36 @@ LOADS = 3
 async def take_up(setup: Setup, checkpoint: Checkpoint) -> Session | RunResult | None:
     """Take the session ``checkpoint`` names, or give its stored answer.
 
-    ``None`` says that there is none and that one may be created.
+    ``None`` says that there is none and that one may be created. Any other session is announced to
+    the hooks before it is looked at, so that a run refused below has been heard of.
 
     Raises:
         NotFoundError: there is none.
-        RefusedError: it is finished, belongs to another kind of run or another provider.
+        RefusedError: it is finished, belongs to another kind of run or another provider, or a hook
+            refused the run.
+        NotDeferredError, AlreadyAnsweredError, ResultTooLargeError: the answer brought along does
+            not fit; nothing was written.
         DriftError: the configuration changed and nobody forced it.
         LockedError: another process holds or took it; nothing was done here.
         StoreError: it could not be read or claimed.
     """
-    for _ in range(LOADS):
+    for load in range(LOADS):
         state = await _load(setup, checkpoint)
         if state is None:
             return None
         if _is_answered(state, checkpoint):
             return _stored_answer(state)
+        if load == 0:
+            await announce(setup.hooks, setup.start(resumed=True))
         drift = _admit(setup, checkpoint, state)
+        answer = _fitting_answer(checkpoint, state)
+        context = await _lost_context(setup, checkpoint, state)
         journal = await _open(setup, checkpoint.resume_id)
         try:
             if journal.last_seq() == state.last_seq:
-                return await _Claiming(setup, checkpoint, state, drift, journal).take()
+                return await _Claiming(
+                    setup, checkpoint, state, drift, journal, answer, context
+                ).take()
         except BaseException:
             await journal.close()
             raise
@@ -91,10 +106,11 @@ def _admit(setup: Setup, checkpoint: Checkpoint, state: RunState) -> Drift:
     session_id = checkpoint.resume_id
     if state.status == "completed" and not checkpoint.follow_up:
         raise RefusedError(f'session "{session_id}" has already completed', key=session_id)
-    if state.meta.interactive:
+    if state.meta.interactive != setup.interactive:
+        theirs, ours = ("an", "one that is not") if state.meta.interactive else ("no", "one")
         raise RefusedError(
-            f'session "{session_id}" belongs to an interactive run and cannot be resumed by one '
-            "that is not",
+            f'session "{session_id}" belongs to {theirs} interactive run and cannot be resumed by '
+            f"{ours}",
             key=session_id,
         )
     drift = fingerprint.compare(state.meta.fingerprint, setup.fingerprint)
@@ -118,33 +134,64 @@ async def _open(setup: Setup, session_id: str) -> Journal:
     try:
         return await setup.options.session_store.open(session_id)
     except LockedError as exc:
-        raise LockedError(f'session "{session_id}" is taken by another process: {exc}') from exc
+        raise LockedError(
+            f'session "{session_id}" is taken by another process; wait for its end'
+        ) from exc
+
+
+def _fitting_answer(checkpoint: Checkpoint, state: RunState) -> SuppliedAnswer | None:
+    """Return the answer to write; one made for another tool than the one that waits is none."""
+    answer = checkpoint.answer
+    if answer is None:
+        return None
+    deferral = supply.check(state, answer.tool_use_id, answer.content)
+    return answer if answer.tool_name in ("", deferral.tool_name) else None
+
+
+async def _lost_context(setup: Setup, checkpoint: Checkpoint, state: RunState) -> str:
+    """Return the context that a crash right after the session's creation lost."""
+    untouched = len(state.messages) == 1 and len(state.messages[0].content) == 1
+    if not (setup.context and checkpoint.create_if_missing and untouched and not state.pending):
+        return ""
+    return await vet(setup.hooks, UserPrompt(text=setup.context, initial=True, part="context"))
 
 
 @dataclass(frozen=True, slots=True)
 class _Claiming:
-    """A session about to be taken: admitted, open, and read up to its last record."""
+    """A session about to be taken: admitted, open, and read up to its last record.
+
+    ``answer`` and ``context`` are what is written behind the claim.
+    """
 
     setup: Setup
     checkpoint: Checkpoint
     state: RunState
     drift: Drift
     journal: Journal
+    answer: SuppliedAnswer | None
+    context: str
 
     async def take(self) -> Session:
         """Claim the session and return it as this run starts from it."""
         records = await self.journal.records()
         doubtful_call = in_doubt(records)
         await self._claim()
+        state = await self._answered()
+        return await replace(self, state=state).begin(records, doubtful_call)
+
+    async def begin(self, records: Sequence[Record], doubtful_call: str | None) -> Session:
+        """Return the session as it stands behind the claim and what was brought along."""
         await self._keep_approval()
         begun = conversation.resume(self.state, cap=self._cap(records))
         await self._mend_context(begun)
+        _seed_memory(self.state)
         keeps_grants = not (self.drift.tools or self.drift.blocking)
         standing = tuple(dict.fromkeys(self.state.standing_grants))
         return Session(
             conversation=begun,
             journal=JournalWriter(self.journal),
             session_id=self.checkpoint.resume_id,
+            caller=self.state.meta.caller,
             stats=from_journal(self.state.counters),
             resumed=True,
             standing=standing if keeps_grants else (),
@@ -164,6 +211,16 @@ class _Claiming:
                 "starting; nothing ran here"
             ) from exc
 
+    async def _answered(self) -> RunState:
+        """Write the answer under the claim; the call it closes is then never dispatched again."""
+        answer = self.answer
+        if answer is None:
+            return self.state
+        content = clean_surrogates(answer.content)
+        block = ToolResultBlock(answer.tool_use_id, content, is_error=answer.is_error)
+        await self._write(ToolResult(tool_use_id=answer.tool_use_id, result=block))
+        return fold(await self.journal.records())
+
     async def _keep_approval(self) -> None:
         """Make a one-shot approval outlive a crash before its call; a standing one only waits."""
         held, pending = self.checkpoint.approval, self.state.pending
@@ -180,19 +237,16 @@ class _Claiming:
         )
 
     async def _mend_context(self, begun: Conversation) -> None:
-        """Write the context that a crash right after the session's creation lost."""
-        opening, blocks = begun.messages[0], context_blocks(self.setup.options.context)
-        untouched = len(begun.messages) == 1 and len(opening.content) == 1
-        if self.checkpoint.create_if_missing and untouched and blocks:
-            await add_context(self.journal, self.setup.options.context)
-            begun.prompt(blocks)
+        if self.context:
+            await add_context(self.journal, self.context)
+            begun.prompt(context_blocks(self.context))
 
-    async def _write(self, payload: Claim | CallApproval) -> None:
+    async def _write(self, payload: Claim | CallApproval | ToolResult) -> None:
         await self.journal.append(self.journal.last_seq() + 1, payload)
 
     def _cap(self, records: Sequence[Record]) -> int:
         allowance = self.setup.config.llm.budget.max_iterations
-        if self.checkpoint.follow_up:
+        if self.checkpoint.follow_up or self.setup.interactive:
             return self.state.next_iteration + allowance
         return _turn_start(records) + allowance
 
@@ -220,6 +274,13 @@ def _turn_start(records: Sequence[Record]) -> int:
         elif isinstance(record.payload, User):
             start = following
     return start
+
+
+def _seed_memory(state: RunState) -> None:
+    """Let the run update what the session has read, as if it had never stopped."""
+    memory = scope.current()
+    if memory is not None:
+        memory.seed(state.scope_seed)
 
 
 def _claimant(identity: str) -> str:

@@ -5,84 +5,110 @@ A library call never loses the counters of a failed run, so the error stands bes
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from contextlib import AsyncExitStack
+from dataclasses import replace
 
-from fisk_ai.agent import barrier, checkpoint, resume, session
+from fisk_ai.agent import barrier, checkpoint, closing, hook_points, protection, resume, session
 from fisk_ai.agent.active import ActiveRun
 from fisk_ai.agent.driver import drive
 from fisk_ai.agent.ending import TurnEnd
-from fisk_ai.agent.events import EventSink, Starting
+from fisk_ai.agent.events import Starting
+from fisk_ai.agent.hook_points import PromptDeniedError
 from fisk_ai.agent.options import DeferredCall, RunOptions, RunOutcome, RunResult, Stats
-from fisk_ai.agent.prompt import system_blocks
+from fisk_ai.agent.progress import Progress
+from fisk_ai.agent.prompt import first_prompt, system_blocks
 from fisk_ai.agent.session import Session
 from fisk_ai.agent.setup import Setup, prepare
 from fisk_ai.errors import FiskError, StoreError
+from fisk_ai.memory import scope
+from fisk_ai.memory.index import index_block
 from fisk_ai.toolkit.contract import Advisory
 from fisk_ai.toolkit.gate import ConfirmGate
-
-
-@dataclass(slots=True)
-class _Seen:
-    """What is known of the run so far, for a result that comes early."""
-
-    session_id: str = ""
-    stats: Stats | None = field(default=None)
 
 
 async def run(options: RunOptions) -> RunOutcome:
     """Run an agent on one prompt, or go on with a session, to the end of the turn.
 
-    Nothing that was injected is closed. An error beside a result without a reason says that the
-    run never reached its loop; ``crashed`` says that it met a bug, whose details went to
-    ``events.panicked`` alone.
+    With ``next_prompt`` it goes on to the end of the conversation. Nothing that was injected is
+    closed. An error beside a result without a reason says that the run never reached its loop;
+    ``crashed`` says that it met a bug, whose details went to ``events.panicked`` alone.
 
     Raises:
         asyncio.CancelledError: the task was cancelled. The journal is closed by then, and the
             session can be resumed.
     """
-    seen = _Seen()
+    progress = Progress(options)
+    with scope.attached():
+        try:
+            result, error = await _outcome(options, progress)
+            await progress.tell_end(result.reason, error)
+        except barrier.NOT_OURS:
+            await progress.tell_end("suspended", None)
+            raise
+        except BaseException as exc:  # noqa: BLE001 - the one barrier between a bug and the caller
+            return await barrier.crash(exc, options, progress)
+    return result, error
+
+
+async def _outcome(options: RunOptions, progress: Progress) -> RunOutcome:
     try:
-        return await _run(options, seen)
+        return await _run(options, progress)
+    except PromptDeniedError as exc:
+        return progress.failed(reason="error"), exc
     except FiskError as exc:
-        return RunResult(session_id=seen.session_id, stats=seen.stats), exc
-    except Exception as exc:  # noqa: BLE001 - the one barrier between a bug and the caller
-        error = await barrier.report(exc, options.events)
-        return RunResult(session_id=seen.session_id, stats=seen.stats, crashed=True), error
+        return progress.failed(), exc
 
 
-async def _run(options: RunOptions, seen: _Seen) -> RunOutcome:
+async def _run(options: RunOptions, progress: Progress) -> RunOutcome:
     checkpoint.validate(options)
     setup = await prepare(options)
-    seen.stats = Stats()
-    opened = await _open(setup)
-    if isinstance(opened, RunResult):
-        return opened, None
-    seen.session_id, seen.stats = opened.session_id, opened.stats
-    try:
-        return await _drive(setup, opened)
-    finally:
-        await _close(opened, options.events)
+    progress.set_up_stats = Stats()
+    async with AsyncExitStack() as closers:
+        setup = protection.guard(setup, closers)
+        opened = await _open(setup)
+        if isinstance(opened, RunResult):
+            return opened, None
+        active = progress.active = _activate(setup, opened)
+        try:
+            end = await _drive(setup, opened, active)
+        finally:
+            await closing.close(active, active.journal)
+        return _result(active, end), end.error
 
 
 async def _open(setup: Setup) -> Session | RunResult:
     wanted = setup.options.checkpoint
+    if wanted is not None and wanted.resume_id:
+        found = await resume.take_up(setup, wanted)
+        if found is not None:
+            return found
+    setup = await _vetted(setup)
     if wanted is None or not checkpoint.journals(wanted):
         return session.unrecorded(setup)
-    found = await resume.take_up(setup, wanted) if wanted.resume_id else None
-    return await session.create(setup, wanted) if found is None else found
+    return await session.create(setup, wanted)
 
 
-async def _drive(setup: Setup, opened: Session) -> RunOutcome:
+async def _vetted(setup: Setup) -> Setup:
+    """Announce a fresh run and let the hooks see its first words; nothing is created before."""
+    await hook_points.announce(setup.hooks, setup.start(resumed=False))
+    prompt, context = await hook_points.vet_all(
+        setup.hooks, setup.prompt, setup.context, initial=True
+    )
+    return replace(setup, prompt=first_prompt(prompt), context=context)
+
+
+def _activate(setup: Setup, opened: Session) -> ActiveRun:
     options = setup.options
-    await options.events.starting(_starting(setup, opened))
-    for advisory in opened.advisories:
-        await options.events.warn(advisory)
     held = options.checkpoint.approval if options.checkpoint is not None else None
-    active = ActiveRun(
+    return ActiveRun(
         options=options,
         config=setup.config,
+        hooks=setup.hooks,
+        fingerprint=setup.fingerprint,
         tools=setup.tools,
-        system_blocks=system_blocks(setup.config.system_prompt, resumed=opened.resumed),
+        system_blocks=system_blocks(
+            setup.config.system_prompt, setup.notes, resumed=opened.resumed
+        ),
         conversation=opened.conversation,
         journal=opened.journal,
         gate=ConfirmGate(
@@ -90,10 +116,30 @@ async def _drive(setup: Setup, opened: Session) -> RunOutcome:
         ),
         stats=opened.stats,
         session_id=opened.session_id,
+        caller=opened.caller,
         doubtful_call=opened.doubtful_call,
     )
-    end = await drive(active)
-    return _result(active, end), end.error
+
+
+async def _drive(setup: Setup, opened: Session, active: ActiveRun) -> TurnEnd:
+    await active.events.starting(_starting(setup, opened))
+    for advisory in opened.advisories:
+        await active.events.warn(advisory)
+    index = await _memory_index(setup)
+    active.system_blocks = (*active.system_blocks, *index)
+    return await drive(active)
+
+
+async def _memory_index(setup: Setup) -> tuple[str, ...]:
+    """Return what the memory holds now, as the last system block; without it a run goes on."""
+    memory, store = setup.config.harness.memory, setup.options.memory_store
+    if store is None or memory.no_index or not memory.enabled:
+        return ()
+    try:
+        return (await index_block(store),)
+    except StoreError as exc:
+        await setup.options.events.warn(Advisory(kind="memory_index", error=str(exc)))
+        return ()
 
 
 def _starting(setup: Setup, opened: Session) -> Starting:
@@ -107,6 +153,7 @@ def _starting(setup: Setup, opened: Session) -> Starting:
         resumed=opened.resumed,
         no_application=not config.application_path,
         standing_approvals=opened.standing,
+        traced=setup.options.trace is not None,
     )
 
 
@@ -129,10 +176,3 @@ def _result(active: ActiveRun, end: TurnEnd) -> RunResult:
         ),
         follow_up_taken=active.follow_up_taken,
     )
-
-
-async def _close(opened: Session, events: EventSink) -> None:
-    try:
-        await opened.journal.close()
-    except StoreError as exc:
-        await events.warn(Advisory(kind="journal_close", error=str(exc)))

@@ -16,7 +16,6 @@ from fisk_ai.llm.model import Message
 from fisk_ai.sessions.records import CallApproval, Meta, User
 from fisk_ai.sessions.store import Journal
 from fisk_ai.text.clock import rfc3339_now
-from fisk_ai.text.ids import ksuid
 from fisk_ai.toolkit.contract import Advisory
 
 
@@ -24,13 +23,15 @@ from fisk_ai.toolkit.contract import Advisory
 class Session:
     """What the loop starts from; the journal is this run's to write and to close.
 
-    ``standing`` and ``one_shot`` are the grants that still count, ``doubtful_call`` the call that
-    may have run before, ``advisories`` what a person should know of the resume.
+    ``caller`` is who began the session, as recorded. ``standing`` and ``one_shot`` are the grants
+    that still count, ``doubtful_call`` the call that may have run before, ``advisories`` what a
+    person should know of the resume.
     """
 
     conversation: Conversation
     journal: JournalWriter
     session_id: str = ""
+    caller: str = ""
     stats: Stats = field(default_factory=Stats)
     resumed: bool = False
     standing: tuple[str, ...] = ()
@@ -54,24 +55,28 @@ async def create(setup: Setup, checkpoint: Checkpoint) -> Session:
         ExistsError, InvalidIdError, StoreError: the session could not be created.
         LockedError: another process created it at this moment.
     """
-    session_id = checkpoint.resume_id or checkpoint.name or ksuid()
-    journal = await _create(setup, checkpoint, session_id)
+    journal = await _create(setup, checkpoint)
     try:
-        await add_context(journal, setup.options.context)
+        await add_context(journal, setup.context)
     except BaseException:
         await journal.close()
         raise
     return Session(
-        conversation=_begin(setup), journal=JournalWriter(journal), session_id=session_id
+        conversation=_begin(setup),
+        journal=JournalWriter(journal),
+        session_id=setup.session_id,
+        caller=checkpoint.caller,
     )
 
 
-async def _create(setup: Setup, checkpoint: Checkpoint, session_id: str) -> Journal:
+async def _create(setup: Setup, checkpoint: Checkpoint) -> Journal:
+    session_id = setup.session_id
     meta = Meta(
         run_id=session_id,
         created=rfc3339_now(),
         fingerprint=setup.fingerprint,
         prompt=setup.prompt,
+        interactive=setup.interactive,
         conversation_token=checkpoint.conversation_token,
         caller=checkpoint.caller,
         agent=setup.config.identity,
@@ -96,7 +101,7 @@ async def add_context(journal: Journal, context: str) -> None:
 
 def _begin(setup: Setup) -> Conversation:
     begun = conversation.begin(setup.prompt, cap=setup.config.llm.budget.max_iterations)
-    blocks = context_blocks(setup.options.context)
+    blocks = context_blocks(setup.context)
     if blocks:
         begun.prompt(blocks)
     return begun

@@ -5,17 +5,29 @@ Everything goes through :func:`fisk_ai.agent.run.run`, so what a test sees is wh
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
 from fisk_ai.agent.events import EventSink
-from fisk_ai.agent.options import Budget, Checkpoint, HeldApproval, RunOptions, RunOutcome
+from fisk_ai.agent.hooks import Hooks
+from fisk_ai.agent.options import (
+    Budget,
+    Checkpoint,
+    HeldApproval,
+    NextPrompt,
+    RunOptions,
+    RunOutcome,
+    RunTrace,
+    SuppliedAnswer,
+)
 from fisk_ai.agent.run import run
 from fisk_ai.config import Config
 from fisk_ai.llm.model import Response, TextBlock, ToolUseBlock, Usage
 from fisk_ai.llm.provider import Capabilities, Provider
+from fisk_ai.memory.store import MemoryStore
 from fisk_ai.sessions.records import Payload
 from fisk_ai.sessions.store import Store
 from fisk_ai.testing.events import RecordingEvents, ScriptedPrompter
@@ -57,6 +69,11 @@ class Changes(TypedDict, total=False):
     app_tools: Sequence[Tool]
     app_advisories: Sequence[Advisory]
     tool_work_dir: Path
+    store_dir: Path
+    hooks: Hooks
+    memory_store: MemoryStore
+    next_prompt: Callable[[], Awaitable[NextPrompt]]
+    trace: RunTrace
 
 
 @dataclass(kw_only=True)
@@ -111,10 +128,31 @@ class AgentBench:
         *answers: Response | Exception,
         force: bool = False,
         approval: HeldApproval | None = None,
+        answer: SuppliedAnswer | None = None,
     ) -> RunOutcome:
         """Go on with the bench's session without a new prompt."""
-        checkpoint = Checkpoint(resume_id=self.session_id, force=force, approval=approval)
+        checkpoint = Checkpoint(
+            resume_id=self.session_id, force=force, approval=approval, answer=answer
+        )
         return await self.run(*answers, prompt="", checkpoint=checkpoint)
+
+    async def converse(
+        self,
+        said: Sequence[NextPrompt | str],
+        *answers: Response | Exception,
+        **changes: Unpack[Changes],
+    ) -> RunOutcome:
+        """Run with a person who says these things one after another and then leaves."""
+        left = deque(said)
+
+        async def next_prompt() -> NextPrompt:
+            if not left:
+                return NextPrompt(go_on=False)
+            item = left.popleft()
+            return NextPrompt(text=item) if isinstance(item, str) else item
+
+        changes.setdefault("next_prompt", next_prompt)
+        return await self.run(*answers, **changes)
 
     async def payloads(self) -> list[Payload | None]:
         """Return what the bench's session holds, oldest first."""

@@ -4,7 +4,7 @@ import pytest
 
 from fisk_ai.agent.events import Starting, ToolCallEvent, ToolResultEvent
 from fisk_ai.agent.options import HeldApproval
-from fisk_ai.errors import DeferredError, FiskError, PromptAbortedError
+from fisk_ai.errors import FiskError, PromptAbortedError
 from fisk_ai.sessions.digest import args_sha256
 from fisk_ai.sessions.records import CallApproval, Decision, Terminal, ToolResult
 from fisk_ai.testing.agent import AgentBench, call, say
@@ -134,13 +134,8 @@ async def test_a_changed_tool_set_drops_the_grants(bench: AgentBench) -> None:
     assert len(tool.calls) == 1
 
 
-@pytest.mark.parametrize(
-    "interruption", [PromptAbortedError("the window closed"), DeferredError("later")]
-)
-async def test_an_unanswered_gate_suspends_and_asks_again(
-    bench: AgentBench, interruption: Exception
-) -> None:
-    tool = gated()
+async def test_an_unanswered_gate_suspends_and_asks_again(bench: AgentBench) -> None:
+    tool, interruption = gated(), PromptAbortedError("the window closed")
     bench.tools, bench.prompter = [tool], ScriptedPrompter([interruption, "once"])
     result, error = await bench.run(call(("a", "remove")))
     assert (result.reason, error) == ("suspended", interruption)

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 
 from fisk_ai.agent.events import ToolCallEvent, ToolResultEvent
-from fisk_ai.errors import DeferredError, PromptAbortedError, ToolError
+from fisk_ai.errors import PromptAbortedError, ToolError
 from fisk_ai.llm.model import ToolDef, ToolResultBlock
 from fisk_ai.sessions.records import Payload, ToolResult
 from fisk_ai.testing.agent import AgentBench, call, say
@@ -151,24 +151,6 @@ async def test_a_timeout_inside_a_tool_is_its_own_error(bench: AgentBench) -> No
     await bench.run(call(("a", "fetch")), say("sorry"))
     (record,) = results(await bench.payloads())
     assert record.result.content == "upstream did not answer"
-
-
-async def test_a_tool_that_answers_later_gives_an_error_and_is_not_repeated(
-    bench: AgentBench,
-) -> None:
-    async def later(raw: bytes) -> str:
-        raise DeferredError("asked on the phone")
-
-    tool = FakeTool(name="phone", effect=later)
-    bench.tools = [tool, FakeTool(name="look")]
-    result, error = await bench.run(call(("a", "phone"), ("b", "look")), say("done"))
-    first, second = results(await bench.payloads())
-    assert first.result.is_error
-    assert "not built yet" in first.result.content
-    assert "phone" in first.result.content
-    assert first.dispatched
-    assert second.result.content == "done"
-    assert (result.reason, error, len(tool.calls)) == ("completed", None, 1)
 
 
 async def test_an_interrupted_question_of_a_tool_suspends_without_a_result(
