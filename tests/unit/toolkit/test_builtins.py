@@ -1,0 +1,118 @@
+"""Which built-in tools a configuration switches on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from fisk_ai.config import Config
+from fisk_ai.errors import ConfigError, ToolError
+from fisk_ai.toolkit.builtin.assemble import Builtins, build
+from fisk_ai.toolkit.contract import CallContext, Confirmable, Describer, ExecDeps
+
+ALL: Mapping[str, object] = {
+    "human_in_the_loop": {"enabled": True},
+    "memory": {"enabled": True},
+    "tools": [{"name": "base64_encode"}, {"name": "read_file"}],
+}
+
+
+def of(harness: Mapping[str, object], **more: object) -> Builtins:
+    return build(Config.model_validate({"harness": harness, **more}), memory=None)
+
+
+def names(builtins: Builtins) -> list[str]:
+    return [tool.name for tool in builtins.tools]
+
+
+def test_nothing_is_on_by_default() -> None:
+    assert names(of({})) == []
+
+
+def test_questions_come_first_then_memory_then_listed_tools_in_their_order() -> None:
+    builtins = of(ALL)
+    assert names(builtins) == [
+        "ask_human_confirm",
+        "ask_human_select",
+        "ask_human_input",
+        "memory_list",
+        "memory_read",
+        "memory_write",
+        "memory_delete",
+        "base64_encode",
+        "read_file",
+    ]
+    assert builtins.feature_of["ask_human_input"] == "harness.human_in_the_loop"
+    assert builtins.feature_of["memory_write"] == "harness.memory"
+    assert builtins.feature_of["read_file"] == "harness.tools"
+    for tool in builtins.tools:
+        assert isinstance(tool, Describer)
+        assert tool.describe(b"{}").kind == "builtin"
+        assert not tool.definition(defer_loading=True).defer_loading
+
+
+def test_a_read_only_memory_is_listed_and_read() -> None:
+    memory = {"enabled": True, "read_only": True}
+    assert names(of({"memory": memory})) == ["memory_list", "memory_read"]
+
+
+def test_filters_hold_for_built_ins_under_their_own_names() -> None:
+    builtins = of(ALL, exclude={"tools": ["^memory_write$", "^ask_"]})
+    assert names(builtins) == [
+        "memory_list",
+        "memory_read",
+        "memory_delete",
+        "base64_encode",
+        "read_file",
+    ]
+    assert "memory_write" not in builtins.feature_of
+    assert names(of(ALL, include={"tags": ["impact:ro"]})) == []
+    assert len(names(of(ALL, include={"tags": [""]}))) == 9
+
+
+@pytest.mark.parametrize(
+    ("entries", "reason"),
+    [
+        ([{"name": ""}], "entry 1 has no name"),
+        ([{"name": "read_file"}, {"confirm": True}], "entry 2 has no name"),
+        (
+            [{"name": "memory_read"}],
+            '"memory_read" is not a built-in an entry can enable; accepted: read_file, base64_',
+        ),
+        ([{"name": "read_file"}, {"name": "read_file"}], '"read_file" is listed twice'),
+        ([{"name": "base64_encode", "options": {"x": 1}}], "invalid base64_encode options"),
+        ([{"name": "read_file", "options": {"x": 1}}], "invalid read_file options"),
+    ],
+)
+def test_an_entry_that_cannot_be_meant_is_refused(
+    entries: list[dict[str, object]], reason: str
+) -> None:
+    with pytest.raises(ConfigError) as caught:
+        of({"tools": entries})
+    assert reason in str(caught.value)
+    assert caught.value.key.startswith("harness.tools")
+
+
+def test_an_entry_can_ask_a_person_before_each_call() -> None:
+    entries = [{"name": "base64_encode", "confirm": True}, {"name": "read_file"}]
+    encode, read = of({"tools": entries}).tools
+    assert isinstance(encode, Confirmable)
+    assert isinstance(read, Confirmable)
+    assert encode.needs_confirm([])
+    assert not read.needs_confirm(["ai:confirm"])
+    assert encode.trace_line(b'{"text":"a secret"}') == "base64_encode 'a secret'"
+
+
+async def test_a_text_is_encoded_as_utf_8(tmp_path: Path) -> None:
+    (encode,) = of({"tools": [{"name": "base64_encode"}]}).tools
+    for raw, encoded in (
+        (b'{"text":"h\\u00e9"}', "aMOp"),
+        (b'{"text":""}', ""),
+        (b'{"text":"\\ud83d"}', "77+9"),
+    ):
+        outcome = await encode.execute(CallContext(), raw, ExecDeps())
+        assert outcome.output == f'{{"encoded":"{encoded}"}}'
+    with pytest.raises(ToolError, match="invalid base64_encode input"):
+        await encode.execute(CallContext(), b'{"text":1}', ExecDeps())
