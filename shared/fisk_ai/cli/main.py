@@ -18,6 +18,7 @@ from typing import TextIO
 from fisk_ai import imports
 from fisk_ai.cli.arguments import BadArgumentsError
 from fisk_ai.cli.commentary import commentary
+from fisk_ai.cli.plain import PLAIN
 from fisk_ai.cli.tree import COMMANDS, find, listing, not_built, subcommand_required
 from fisk_ai.errors import FiskError, NotBuiltError, SetupError
 from fisk_ai.text.sanitise import for_display
@@ -134,10 +135,10 @@ def _is_open(descriptor: int) -> bool:
 
 def _tolerant(stream: TextIO | None) -> TextIO:
     if stream is None:
-        return open(1, "w", encoding="utf-8", errors="replace", closefd=False)
+        return open(1, "w", encoding="utf-8", errors=PLAIN, closefd=False)
     reconfigure = getattr(stream, "reconfigure", None)
     if reconfigure is not None:
-        reconfigure(errors="replace")
+        reconfigure(errors=PLAIN)
     return stream
 
 

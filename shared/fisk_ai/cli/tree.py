@@ -25,7 +25,7 @@ COMMANDS = (
     Command(name="run", help="Run the agent on a prompt", module="fisk_ai.cli.run"),
     Command(
         name="session",
-        help="List, show and remove stored sessions",
+        help="List, show, answer and remove stored sessions",
         module="fisk_ai.cli.session",
     ),
     Command(name="info", help="Show what a configuration gives a model", module="fisk_ai.cli.info"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import TextIO
 
 STYLED_LIMIT = 262_144
@@ -34,5 +35,5 @@ def _render(text: str, width: int) -> str:
 
 
 def wants_style(stream: TextIO, *, no_color: bool) -> bool:
-    """Say whether ``stream`` is a terminal whose reader wants colours."""
-    return not no_color and stream.isatty()
+    """Say whether ``stream`` is a terminal that can show colours, and whose reader wants them."""
+    return not no_color and stream.isatty() and os.environ.get("TERM") != "dumb"

@@ -6,19 +6,52 @@ What listings print must start fast; every string is expected to be sanitised al
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 _WIDE = frozenset("WF")
+_WITHOUT_WIDTH = frozenset({"Mn", "Me", "Cf"})
+"""Categories of what is drawn over, around or into the character before it."""
+
+_JOINER = "\u200d"
+_AS_EMOJI = "\ufe0f"
+"""Makes the symbol before it an emoji, which is wide."""
+
+_SKIN_TONES = "\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"
+_VISIBLE_FORMATS = frozenset({"\u00ad"})
+"""Formatting characters that a terminal gives a column all the same."""
+
+_HANGUL_TAILS = range(0x1160, 0x1200)
+"""Vowels and final consonants, drawn into the syllable that they end."""
 
 
 def cell_width(text: str) -> int:
-    """Return how many columns ``text`` takes on a terminal."""
-    return sum(_columns(char) for char in text)
+    """Return how many columns ``text`` takes on a terminal.
+
+    A sequence of joined emoji takes the columns of its first, as terminals that know it draw it.
+    """
+    return sum(columns for _, columns in _cells(text))
+
+
+def _cells(text: str) -> Iterator[tuple[str, int]]:
+    before, taken = "", 0
+    for char in text:
+        if before == _JOINER or char in _SKIN_TONES:
+            columns = 0
+        elif char == _AS_EMOJI:
+            columns = 1 if taken == 1 else 0
+        else:
+            columns = _columns(char)
+        yield char, columns
+        before, taken = char, columns
 
 
 def _columns(char: str) -> int:
-    if unicodedata.combining(char):
+    if char.isascii():
+        return 1
+    if ord(char) in _HANGUL_TAILS:
+        return 0
+    if unicodedata.category(char) in _WITHOUT_WIDTH and char not in _VISIBLE_FORMATS:
         return 0
     return 2 if unicodedata.east_asian_width(char) in _WIDE else 1
 
@@ -61,8 +94,8 @@ def cut(text: str, width: int) -> str:
     if cell_width(text) <= width:
         return text
     kept, left = "", width - 1
-    for char in text:
-        left -= _columns(char)
+    for char, columns in _cells(text):
+        left -= columns
         if left < 0:
             break
         kept += char

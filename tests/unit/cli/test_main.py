@@ -144,27 +144,18 @@ def test_a_command_of_a_later_release_is_refused_as_such(
     assert err.endswith(" is not built yet; this release has: run, session, info\n")
 
 
-@pytest.mark.parametrize(
-    "words",
-    [
-        ["stats", "x"],
-        ["query", "x"],
-        ["search"],
-        ["pending"],
-        ["answer", "x"],
-        ["approve", "x"],
-        ["deny", "x"],
-        ["show", "x", "--transcript"],
-        ["rm", "--older-than", "1d"],
-    ],
-)
-def test_a_session_verb_of_a_later_release_is_refused_as_such(
-    words: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert main(["session", *words]) == 1
-    err = capsys.readouterr().err
-    assert "is not built yet" in err
-    assert len(err.splitlines()) == 1
+def test_a_character_that_the_output_cannot_carry_has_a_plain_form() -> None:
+    code = """
+import sys
+from fisk_ai.cli import main
+main._open_standard_streams()
+print("╭─╮ é…漢")
+"""
+    environ = {**os.environ, "PYTHONIOENCODING": "latin-1"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, check=True, env=environ
+    )
+    assert done.stdout.decode("latin-1") == "+-+ é...?\n"
 
 
 @pytest.mark.parametrize("name", ["run", "info"])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from rich.cells import cell_len
 
 from fisk_ai.render.tables import Document, cell_width, cut, fitted, table
 
@@ -23,6 +25,30 @@ def test_a_table_is_a_rounded_box_with_a_header() -> None:
 def test_every_line_of_a_table_is_as_wide_as_the_others(rows: list[tuple[str, str]]) -> None:
     widths = {cell_width(line) for line in table(("A", "B"), rows).splitlines()}
     assert len(widths) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "abc",
+        "e\u0301",
+        "漢字",
+        "\u200b",
+        "각",
+        "\u1112\u1161\u11ab",
+        "👩\u200d👧",
+        "👍🏽",
+        "❤\ufe0f",
+        "…─",
+    ],
+)
+def test_a_character_takes_the_columns_that_a_terminal_gives_it(text: str) -> None:
+    assert cell_width(text) == cell_len(text)
+
+
+@given(st.text("aé漢\u0301\u200d\ufe0f😀👧❤"), st.integers(1, 12))
+def test_a_cut_text_is_no_wider_than_asked(text: str, width: int) -> None:
+    assert cell_width(cut(text, width)) <= width
 
 
 def test_a_document_aligns_its_labels_and_leaves_out_what_is_empty() -> None:
