@@ -1,18 +1,27 @@
-"""What personal data and credentials look like, and what is put in their place.
+"""What is kept from the model: every detector over one text, and what is put in its place.
 
 A hit is replaced by its type, never by a mask: a model reads that something is absent and has no
-value it might use. Rules: ``docs/reference/pii.md``.
+value it might use. Personal data goes first, then credentials. Rules: ``docs/reference/pii.md``.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
+from fisk_ai.agent.pii.credentials import CREDENTIALS
+from fisk_ai.agent.pii.escapes import resolved
+from fisk_ai.agent.pii.personal import PERSONAL
+from fisk_ai.agent.pii.rules import Detector, compiled, replaced
+from fisk_ai.agent.pii.secrets import SECRETS
 from fisk_ai.errors import FiskError
 
 TEXT_LIMIT_BYTES: Final = 1024 * 1024
 """Bytes of one text: a larger one is refused, since half a scan would pass for a whole one."""
+
+_RULES: Final = (*PERSONAL, *SECRETS, *CREDENTIALS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,29 +38,54 @@ class Scanner:
     """Finds personal data and credentials; may be used from any thread."""
 
     def __init__(self) -> None:
-        """Be ready to scan."""
-        self._open = True
+        """Be ready; patterns are compiled by the first scan."""
+        self._is_open = True
 
     def scan(self, text: str) -> Scan:
-        """Return what ``text`` holds and the text without it; pure.
+        """Return what ``text`` holds and the text without it; pure, and linear in its length.
 
         Raises:
             FiskError: the scanner is closed, or the text is over :data:`TEXT_LIMIT_BYTES`.
         """
-        if not self._open:
+        if not self._is_open:
             raise FiskError("the scanner is closed; build another")
-        size_bytes = len(text.encode(errors="surrogatepass"))
-        if size_bytes > TEXT_LIMIT_BYTES:
+        data = text.encode(errors="surrogatepass")
+        if len(data) > TEXT_LIMIT_BYTES:
             raise FiskError(
-                f"the text has {size_bytes} bytes, the limit of a scan is {TEXT_LIMIT_BYTES}"
+                f"the text has {len(data)} bytes, the limit of a scan is {TEXT_LIMIT_BYTES}"
             )
-        return Scan(found=False, count=0, text=text, types=())
+        return self._scan(text, data)
 
     def close(self) -> None:
         """Refuse further scans; closing twice is harmless."""
-        self._open = False
+        self._is_open = False
+
+    @cached_property
+    def _detectors(self) -> tuple[Detector, ...]:
+        return tuple(map(compiled, _RULES))
+
+    def _scan(self, text: str, data: bytes) -> Scan:
+        """Run each detector over what those before it left."""
+        seen = resolved(data)
+        counts = Counter[str]()
+        for detector in self._detectors:
+            spans = detector.spans(seen)
+            if not spans:
+                continue
+            rule = detector.rule
+            counts[rule.type] += len(spans)
+            data = replaced(data, spans, rule.placeholder)
+            seen = replaced(seen, spans, rule.placeholder)
+        if not counts:
+            return Scan(found=False, count=0, text=text, types=())
+        return Scan(
+            found=True,
+            count=counts.total(),
+            text=data.decode(errors="surrogatepass"),
+            types=tuple(sorted(counts)),
+        )
 
 
 def build() -> Scanner:
-    """Return a scanner with every detector; which run is not configurable."""
+    """Return a scanner with every detector; which of them run is not configurable."""
     return Scanner()

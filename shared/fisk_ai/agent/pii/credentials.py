@@ -1,0 +1,45 @@
+"""Credentials that carry their own mark: a prefix or an envelope, never mere randomness.
+
+The order counts: each rule sees what those before it left, so the first that fits names a value.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from fisk_ai.agent.pii.rules import Match, Rule, Span
+
+_DASHES: Final = rb"-{3,}"
+
+
+def _block(words: bytes) -> bytes:
+    """Return the pattern of a block between two markers, both of them included."""
+    begin = _DASHES + rb"\s*BEGIN " + words + rb"\s*" + _DASHES
+    end = _DASHES + rb"\s*END " + words + rb"\s*" + _DASHES
+    return rb"(?s)" + begin + rb".*?" + end
+
+
+def _with_digit(match: Match) -> Span | None:
+    """Accept what is behind the word only with a digit: prose has long words, too."""
+    value = match.group(1) or b""
+    return match.span(1) if any(byte in b"0123456789" for byte in value) else None
+
+
+CREDENTIALS: Final = (
+    Rule("NATS_CREDENTIALS", _block(rb"NATS USER JWT")),
+    Rule("NATS_SEED", _block(rb"(?:[A-Z]+ )*NKEY SEED")),
+    Rule("NATS_SEED", rb"\bS[AUONC][A-Z2-7]{56}\b"),
+    Rule("API_KEY", rb"\bsk-or-v1-[A-Za-z0-9]{32,}\b"),
+    Rule("API_KEY", rb"\bsk-ant-[A-Za-z0-9_-]{24,}"),
+    Rule("API_KEY", rb"\bsk-proj-[A-Za-z0-9_-]{24,}"),
+    Rule("API_KEY", rb"\bsk-[A-Za-z0-9]{32,}\b"),
+    Rule("API_KEY", rb"\bxox[baprs]-[A-Za-z0-9-]{10,}"),
+    Rule("API_KEY", rb"\bgithub_pat_[A-Za-z0-9_]{20,}"),
+    Rule("API_KEY", rb"\bgh[pousr]_[A-Za-z0-9]{20,}"),
+    Rule(
+        "BEARER_TOKEN",
+        rb"\b(?i:bearer|token)(\s* \s*[A-Za-z0-9._~+/=-]{24,})",
+        _with_digit,
+        lead=b" ",
+    ),
+)

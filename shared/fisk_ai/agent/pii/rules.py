@@ -1,0 +1,109 @@
+"""One detector: a pattern, what else must hold of a match, and how its matches are replaced.
+
+Patterns run in RE2, which reads a text once whatever the text is: a page of dashes costs as much as
+a page of prose. They see bytes and ASCII classes alone, so no letter of another alphabet counts as
+part of a word.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Protocol, cast
+
+Span = tuple[int, int]
+"""Where something stands in a text, in bytes."""
+
+
+class Match(Protocol):
+    """What a check is shown; groups are numbered from one, an absent one stands at -1."""
+
+    @property
+    def string(self) -> bytes:
+        """Return the whole text."""
+        ...
+
+    def span(self, group: int = 0) -> Span:
+        """Return where a group stands."""
+        ...
+
+    def group(self, group: int = 0) -> bytes | None:
+        """Return what a group holds."""
+        ...
+
+
+class Pattern(Protocol):
+    """A compiled pattern."""
+
+    def finditer(self, text: bytes) -> Iterator[Match]:
+        """Yield matches from left to right, none overlapping another."""
+        ...
+
+
+Check = Callable[[Match], Span | None]
+"""Returns what to replace, or ``None`` when the match is nothing after all."""
+
+
+def whole(match: Match) -> Span:
+    """Replace all of the match."""
+    return match.span()
+
+
+def first_group(match: Match) -> Span:
+    """Replace the first group and keep what is around it."""
+    return match.span(1)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """Finds values of one type; ``lead`` is written in front of what stands for a value."""
+
+    type: str
+    pattern: bytes
+    check: Check = whole
+    lead: bytes = b""
+
+    @property
+    def placeholder(self) -> bytes:
+        """Return what stands in the place of a value."""
+        return self.lead + f"[{self.type}-REDACTED]".encode()
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """A rule that is ready to run."""
+
+    rule: Rule
+    pattern: Pattern
+
+    def spans(self, text: bytes) -> list[Span]:
+        """Return what to replace, in order, none overlapping another."""
+        found: list[Span] = []
+        end = 0
+        for match in self.pattern.finditer(text):
+            span = self.rule.check(match)
+            if span is not None and span[0] >= end:
+                found.append(span)
+                end = span[1]
+        return found
+
+
+def compiled(rule: Rule) -> Detector:
+    """Make a rule ready to run."""
+    import re2  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs] - it ships no types
+
+    options = re2.Options()
+    options.log_errors = False
+    options.encoding = re2.Options.Encoding.LATIN1  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - untyped
+    pattern = cast("Pattern", re2.compile(rule.pattern, options))  # pyright: ignore[reportUnknownMemberType] - untyped
+    return Detector(rule, pattern)
+
+
+def replaced(text: bytes, spans: Sequence[Span], value: bytes) -> bytes:
+    """Return ``text`` with ``value`` in the place of each span."""
+    pieces: list[bytes] = []
+    end = 0
+    for start, stop in spans:
+        pieces += (text[end:start], value)
+        end = stop
+    return b"".join((*pieces, text[end:]))

@@ -1,0 +1,97 @@
+"""Secrets without a type of their own: signed tokens, access keys, private keys, assignments.
+
+An assignment counts by the name it is made to. Programs assign names and calls, configurations
+assign paths and placeholders, and much that is called a key is no secret: those are told apart by
+the shape of the value. Rules: ``docs/reference/pii.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Final
+
+from fisk_ai.agent.pii.rules import Match, Rule, Span
+
+_PEM_BEGIN: Final = rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+_PEM_END: Final = rb"-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
+_BASE64_LINE: Final = rb"[A-Za-z0-9+/=]{16,}"
+
+_NAME: Final = rb"\b([A-Za-z0-9_.-]*(?i:key|token|secret|password))"
+_ASSIGNS: Final = rb"[\"']*[ \t]*(?::=|=>|={1,2}|:)[ \t]*"
+_QUOTED: Final = rb"[\"'`]+([^\s\"'`]{16,})"
+_UNQUOTED: Final = rb"([^\s\"'`,;<>(){}\[\]|&]{16,})"
+_ASSIGNMENT: Final = _NAME + _ASSIGNS + rb"(?:" + _QUOTED + rb"|" + _UNQUOTED + rb")"
+
+_STRONG: Final = re.compile(
+    rb"(?i)(?:token|secret|password|"
+    rb"(?:api|access|secret|private|auth|encryption|signing|master|service|account|client|app|"
+    rb"admin|deploy|license|licence|session)[_.-]?key)\Z"
+)
+"""Names that promise a secret; any other key may be the key of a table."""
+
+_PUBLIC: Final = re.compile(rb"(?i)public|pub[_.-]?key")
+_PLACEHOLDER: Final = re.compile(rb"(?i)your|change[_-]?me|placeholder|redacted|x{4}|\.{3}|\*{4}")
+_REFERENCE: Final = (b"$", b"{", b"<", b"%", b"[")
+"""How a value begins that is filled in elsewhere."""
+
+_PATH: Final = (b"/", b"./", b"../", b"~/")
+_IDENTIFIERS: Final = re.compile(rb"[A-Za-z0-9_.]+")
+_SEPARATOR: Final = re.compile(rb"[/._:-]+")
+_WORD: Final = re.compile(rb"[A-Za-z]*[0-9]{0,8}")
+"""Letters, then a number: a name, a version, a year. In anything drawn by lot a letter follows a
+digit sooner or later."""
+
+_KNOWN_SHAPE: Final = re.compile(
+    rb"(?:[0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64}|[0-9a-f]{96}|[0-9a-f]{128}"
+    rb"|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}"
+    rb"|(?:(?i:sha|md)[0-9]{1,3})[:-].*"
+    rb"|[AUONCX][A-Z2-7]{55}"
+    rb"|[0-9]{4}-[0-9]{2}-[0-9]{2}.*)\Z"
+)
+"""Digests, UUIDs, public nkeys and dates."""
+
+
+def _assigned(match: Match) -> Span | None:
+    name, quoted = match.group(1) or b"", match.group(2)
+    value = (match.group(3) or b"") if quoted is None else quoted
+    if not any(byte in b"0123456789" for byte in value) or _is_filled_in(value):
+        return None
+    if quoted is None and _is_code(value, match):
+        return None
+    if not _STRONG.search(name) and _is_table_key(name, value):
+        return None
+    return match.span(3 if quoted is None else 2)
+
+
+def _is_filled_in(value: bytes) -> bool:
+    """Say whether the value is a reference, a placeholder, an address or a path."""
+    if value.startswith(_REFERENCE) or _PLACEHOLDER.search(value) or b"://" in value:
+        return True
+    return value.startswith(_PATH) and _is_wordy(value)
+
+
+def _is_code(value: bytes, match: Match) -> bool:
+    """Say whether the unquoted value is a call, an index, or a name of several words."""
+    end = match.span()[1]
+    if match.string[end : end + 1] in (b"(", b"[", b"{", b"<"):
+        return True
+    is_name = _IDENTIFIERS.fullmatch(value) is not None and _SEPARATOR.search(value) is not None
+    return is_name and _is_wordy(value)
+
+
+def _is_table_key(name: bytes, value: bytes) -> bool:
+    return bool(_PUBLIC.search(name) or _KNOWN_SHAPE.match(value)) or _is_wordy(value)
+
+
+def _is_wordy(value: bytes) -> bool:
+    return all(_WORD.fullmatch(piece) for piece in _SEPARATOR.split(value))
+
+
+SECRETS: Final = (
+    Rule("SECRET", rb"(?s)" + _PEM_BEGIN + rb".*?" + _PEM_END),
+    # A block whose end was cut off: the lines that are there.
+    Rule("SECRET", _PEM_BEGIN + rb"\s*" + _BASE64_LINE + rb"(?:\s+" + _BASE64_LINE + rb")*"),
+    Rule("SECRET", rb"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+"),
+    Rule("SECRET", rb"\bAKIA[A-Z0-9]{16}\b"),
+    Rule("SECRET", _ASSIGNMENT, _assigned),
+)
