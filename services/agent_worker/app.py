@@ -40,7 +40,7 @@ async def run(
     started = time.monotonic()
     settings = environment.read(environ)
     _configure_logs(arguments, settings)
-    config = resources.load_config(arguments)
+    config = resources.load_config(arguments, settings)
     place = Place(arguments=arguments, settings=settings, environ=environ)
     built = await resources.build(config, place, additions or Additions())
     try:
@@ -84,6 +84,7 @@ class _Worker:
                 hooks=built.additions.hooks or Hooks(),
                 memory_store=built.memory,
                 trace=built.debug.trace,
+                store_dir=resources.base_of(config),
                 verbose=arguments.verbose,
             )
         )

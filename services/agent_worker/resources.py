@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Mapping
+from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from agent_worker.arguments import Arguments
 from agent_worker.debug_files import DebugFiles, open_debug_files
 from agent_worker.settings import HOSTED_START_TIMEOUT_S, Settings
 from fisk_ai.bus.connection import Connection, ConnectOptions, connect
-from fisk_ai.config import Config, Mode, load
+from fisk_ai.config import Broker, Config, Mode, load
 from fisk_ai.errors import FiskError, SetupError
 from fisk_ai.llm import builtin as _providers
 from fisk_ai.llm import provider as llm
@@ -25,9 +25,12 @@ from fisk_ai.memory.store import MemoryConfig, MemoryStore
 from fisk_ai.sessions import choice
 from fisk_ai.sessions import store as sessions
 from fisk_ai.sessions.places import root_directory
+from fisk_ai.toolkit import toolset
+from fisk_ai.toolkit.builtin import assemble
+from fisk_ai.toolkit.contract import Tool
 from fisk_ai.toolkit.fisk import LoadedApplication
 from fisk_ai.toolkit.fisk import load as load_application
-from fisk_ai.toolkit.toolset import require_tools
+from fisk_ai.toolkit.selection import select
 
 CLOSE_TIMEOUT_S = 5.0
 """How long a provider may take to close its connections; the process ends all the same."""
@@ -63,20 +66,19 @@ class Built:
 
     async def close(self) -> None:
         """Let the last messages out and release everything."""
-        await self.connection.drain()
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(CLOSE_TIMEOUT_S):
-                await self.provider.close()
-        await self.debug.close()
+        await _release(self.connection, self.provider, self.debug)
 
 
-def load_config(arguments: Arguments) -> Config:
+def load_config(arguments: Arguments, settings: Settings) -> Config:
     """Return the configuration this worker serves, with the command line's changes in it.
 
     Raises:
         ConfigError: the file or a directory cannot be used.
     """
-    config = load(arguments.config, Mode.AGENT if arguments.hosted else Mode.SERVE)
+    mode = Mode.AGENT if arguments.hosted else Mode.SERVE
+    config = load(
+        arguments.config, mode, broker=Broker.GIVEN if settings.nats_url else Broker.NAMED
+    )
     if arguments.script is not None:
         config = config.with_script(arguments.script)
     if arguments.hosted:
@@ -84,6 +86,11 @@ def load_config(arguments: Arguments) -> Config:
     flag = str(arguments.root_dir) if arguments.root_dir is not None else None
     base = root_directory(flag, config.root_directory)
     return config.model_copy(update={"root_directory": str(base) if base is not None else ""})
+
+
+def base_of(config: Config) -> Path | None:
+    """Return where relative directories of the configuration start, ``None`` for where we are."""
+    return Path(config.root_directory) if config.root_directory else None
 
 
 async def build(config: Config, place: Place, additions: Additions) -> Built:
@@ -99,9 +106,14 @@ async def build(config: Config, place: Place, additions: Additions) -> Built:
     debug = open_debug_files(config, place.arguments)
     provider, application, connection = await _together(
         asyncio.to_thread(build_provider, config, place.settings, debug.middlewares),
-        build_application(config, place.environ, additions),
+        load_application(config, environ=place.environ),
         connect(options),
     )
+    try:
+        tools = assemble_tools(config, application, memory, additions)
+    except FiskError:
+        await _release(connection, provider, debug)
+        raise
     return Built(
         provider=provider,
         application=application,
@@ -110,7 +122,7 @@ async def build(config: Config, place: Place, additions: Additions) -> Built:
         memory=memory,
         debug=debug,
         additions=additions,
-        tool_count=len(application.tools) + len(additions.tools),
+        tool_count=len(tools),
     )
 
 
@@ -142,21 +154,29 @@ def build_provider(
     )
 
 
-async def build_application(
-    config: Config, environ: Mapping[str, str], additions: Additions
-) -> LoadedApplication:
-    """Load the application; nothing of a turn may begin in a worker without a single tool.
+def assemble_tools(
+    config: Config,
+    application: LoadedApplication,
+    memory: MemoryStore | None,
+    additions: Additions,
+) -> Sequence[Tool]:
+    """Return the tools every run is given; no turn may begin in a worker without a single one.
 
     Raises:
-        ConfigError, SetupError: it cannot be used, or no tool of it is left.
+        ConfigError, SetupError: two tools claim one name, one cannot be a tool, or none is left.
     """
-    application = await load_application(config, environ=environ)
-    require_tools(
-        (*application.tools, *additions.tools),
-        application_path=config.application_path,
-        source=str(config.source),
+    sources = toolset.Sources(
+        app_tools=application.tools,
+        builtins=assemble.build(config, memory=memory, base=base_of(config)),
+        custom_tools=additions.tools,
     )
-    return application
+    assembled, _ = toolset.build(
+        sources, supports_tool_search=False, allow_tool_search=False, selection=select(config)
+    )
+    toolset.require_tools(
+        assembled.tools, application_path=config.application_path, source=str(config.source)
+    )
+    return assembled.tools
 
 
 def session_store(
@@ -172,7 +192,7 @@ def session_store(
         declared.backend,
         declared.options,
         state_dir=str(state_dir) if state_dir is not None else None,
-        base=Path(config.root_directory) if config.root_directory else None,
+        base=base_of(config),
         environ=environ,
     )
 
@@ -194,7 +214,7 @@ def memory_store(config: Config) -> MemoryStore | None:
         MemoryConfig(
             identity=config.identity,
             options=declared.options,
-            base=Path(config.root_directory) if config.root_directory else None,
+            base=base_of(config),
         ),
     )
 
@@ -218,6 +238,14 @@ def connection_options(config: Config, arguments: Arguments, settings: Settings)
         connect_timeout_s=HOSTED_START_TIMEOUT_S if arguments.hosted else settings.start_timeout_s,
         accepted_prefixes=settings.accepted_prefixes,
     )
+
+
+async def _release(connection: Connection, provider: llm.Provider, debug: DebugFiles) -> None:
+    await connection.drain()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(CLOSE_TIMEOUT_S):
+            await provider.close()
+    await debug.close()
 
 
 async def _together(

@@ -2,6 +2,7 @@
 
 from fisk_ai.config.block import ToolFilter
 from fisk_ai.config.duration import parse_duration
+from fisk_ai.config.endpoints import Broker
 from fisk_ai.config.expose import A2A, Prompts
 from fisk_ai.config.loader import load, loads
 from fisk_ai.config.model import Config
@@ -10,6 +11,7 @@ from fisk_ai.config.validate import Mode
 
 __all__ = [
     "A2A",
+    "Broker",
     "Config",
     "Mode",
     "Prompts",

@@ -10,6 +10,8 @@ from fisk_ai.config.block import Block, Text, ToolFilter, Whole, seconds
 
 DEFAULT_REQUEST_TIMEOUT_S: Final = 120.0
 DEFAULT_ELICIT_MAX_S: Final = 900.0
+DEFAULT_SERVED_TOOL_TIMEOUT_S: Final = 30.0
+DEFAULT_ANSWER_GRACE_S: Final = 30.0
 
 
 class Prompts(Block):
@@ -37,14 +39,14 @@ class A2A(Block):
     request_timeout: Text = ""
 
     @property
+    def tool_timeout_s(self) -> float:
+        """Seconds one served call may take; zero is the default, for a peer waits."""
+        return seconds(self.tool_timeout, 0.0) or DEFAULT_SERVED_TOOL_TIMEOUT_S
+
+    @property
     def request_timeout_s(self) -> float:
         """Seconds between two messages of a peer before it counts as gone."""
         return seconds(self.request_timeout, DEFAULT_REQUEST_TIMEOUT_S)
-
-    @property
-    def request_timeout_written(self) -> bool:
-        """Whether the file sets ``request_timeout``."""
-        return bool(self.request_timeout)
 
 
 class Mcp(Block):
@@ -54,9 +56,14 @@ class Mcp(Block):
     address: Text = "127.0.0.1"
     instructions: Text = ""
     confirm_over_mcp: Text = "always"
-    max_concurrent_tools: Whole = 0
+    max_concurrent_tools: Whole = 2
     tool_timeout: Text = ""
     builtins: list[Text] = Field(default_factory=list[Text])
+
+    @property
+    def tool_timeout_s(self) -> float:
+        """Seconds one served call may take; zero is the default, for a client waits."""
+        return seconds(self.tool_timeout, 0.0) or DEFAULT_SERVED_TOOL_TIMEOUT_S
 
 
 class Jobs(Block):
@@ -66,7 +73,7 @@ class Jobs(Block):
     task_type: Text = "fisk-ai:run"
     workers: Whole = 1
     nats_context: Text = ""
-    max_payload: Whole = 0
+    max_payload: Whole = 524_288
     approvals: Text = "deny"
 
 
@@ -81,6 +88,11 @@ class Slack(Block):
     max_coalesced: Whole = 5
     approvers: list[Text] | None = None
     events: Text = "status"
+
+    @property
+    def answer_grace_s(self) -> float:
+        """Seconds a question waits for the person who asked before it is deferred."""
+        return seconds(self.answer_grace, DEFAULT_ANSWER_GRACE_S)
 
 
 class Web(Block):

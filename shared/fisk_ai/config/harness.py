@@ -14,6 +14,7 @@ DEFAULT_SESSION_BACKEND: Final = "file"
 DEFAULT_MEMORY_BACKEND: Final = "file"
 DEFAULT_PII_MODE: Final = "redact"
 PII_OFF: Final = "off"
+PII_MODES: Final = ("redact", "reject", "off")
 
 
 class HumanInTheLoop(Block):

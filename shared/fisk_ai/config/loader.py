@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fisk_ai.config import document, schema
+from fisk_ai.config.endpoints import Broker
 from fisk_ai.config.model import Config
 from fisk_ai.config.prepare import prepare
 from fisk_ai.config.scalar import quote_whole
@@ -13,8 +14,10 @@ from fisk_ai.config.validate import Mode, check_always, validate
 from fisk_ai.errors import ConfigError
 
 
-def load(path: Path, mode: Mode) -> Config:
+def load(path: Path, mode: Mode, *, broker: Broker = Broker.NAMED) -> Config:
     """Return the configuration in the file at ``path``; reads that file and nothing else.
+
+    ``broker`` says where the process finds its broker when the file names none.
 
     Raises:
         ConfigError: it cannot be read (the ``OSError`` is the cause), or :func:`loads` refuses it.
@@ -25,10 +28,10 @@ def load(path: Path, mode: Mode) -> Config:
     except (OSError, ValueError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
         raise ConfigError(f"reading config {quote_whole(str(path))}: {reason}") from exc
-    return loads(document.decode(raw, path), mode, source=path)
+    return loads(document.decode(raw, path), mode, source=path, broker=broker)
 
 
-def loads(text: str, mode: Mode, *, source: Path) -> Config:
+def loads(text: str, mode: Mode, *, source: Path, broker: Broker = Broker.NAMED) -> Config:
     """Return the configuration in ``text``, as if it stood in the file ``source``.
 
     Raises:
@@ -38,15 +41,15 @@ def loads(text: str, mode: Mode, *, source: Path) -> Config:
     read = document.read(text, source)
     written = schema.unmarshal(read).read_from(source)
     try:
-        return _checked(written, mode)
+        return _checked(written, mode, broker)
     except ConfigError as exc:
         raise read.placed(exc) from exc.__cause__
 
 
-def _checked(written: Config, mode: Mode) -> Config:
+def _checked(written: Config, mode: Mode, broker: Broker) -> Config:
     config = prepare(written)
     check_always(config)
     if mode is not Mode.LENIENT:
         refuse_unbuilt(config)
-    validate(config, mode)
+    validate(config, mode, broker=broker)
     return config

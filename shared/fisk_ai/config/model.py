@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Self
+from typing import Final, Self
 
 from pydantic import Field, PrivateAttr
 
-from fisk_ai.config.block import Block, Text, ToolFilter
+from fisk_ai.config.block import Block, Text, ToolFilter, seconds
 from fisk_ai.config.expose import A2A, Expose, ExposeAgent, Prompts
 from fisk_ai.config.harness import Harness
 from fisk_ai.config.llm import Llm
 from fisk_ai.config.telemetry import Telemetry
+
+DEFAULT_MCP_TIMEOUT_S: Final = 30.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +60,11 @@ class McpClient(Block):
     exclude: ToolFilter = ToolFilter()
     timeout: Text = ""
 
+    @property
+    def timeout_s(self) -> float:
+        """Seconds its start may take, and its list of tools again."""
+        return seconds(self.timeout, DEFAULT_MCP_TIMEOUT_S)
+
 
 class Config(Block):
     """One agent; obtained from :func:`fisk_ai.config.load`, never changed afterwards."""
@@ -99,6 +106,15 @@ class Config(Block):
     def named_identity(self) -> bool:
         """Whether a person chose the identity; a derived one may be shared by unrelated agents."""
         return bool(self.identity) and self.identity != self._origin.derived_identity
+
+    @property
+    def credential_names(self) -> tuple[str, ...]:
+        """Variables that this file says hold a secret; no child process may inherit them."""
+        knowledge = self.harness.knowledge
+        if not knowledge.enabled or knowledge.embeddings is None:
+            return ()
+        name = knowledge.embeddings.api_key_env.strip()
+        return (name,) if name else ()
 
     def with_script(self, path: Path) -> Self:
         """Return a copy whose model is the script at ``path``: no key, no network."""

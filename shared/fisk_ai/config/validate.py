@@ -6,12 +6,14 @@ import re
 from enum import StrEnum
 from typing import Final
 
+from fisk_ai.config import endpoints
+from fisk_ai.config.endpoints import Broker
+from fisk_ai.config.import_rules import IDENTITY, check_mcp_clients, check_remote_hosts
 from fisk_ai.config.model import Config
 from fisk_ai.config.prepare import DEFAULT_IDENTITY
 from fisk_ai.config.scalar import quote
 from fisk_ai.errors import ConfigError
 
-IDENTITY: Final = re.compile(r"[a-zA-Z0-9_-]+")
 _OTHERS: Final = re.compile(r"[^a-zA-Z0-9_-]+")
 
 SUGGESTED_LIMIT: Final = 40
@@ -31,17 +33,18 @@ class Mode(StrEnum):
     """Reads sessions or describes the file; never asks a model."""
 
 
-def validate(config: Config, mode: Mode) -> None:
+def validate(config: Config, mode: Mode, *, broker: Broker = Broker.NAMED) -> None:
     """Refuse a prepared configuration that ``mode`` could not work with.
+
+    ``broker`` says where the process finds its broker when the file names none.
 
     Raises:
         ConfigError: the first thing missing, with its key and why it is needed.
     """
     if mode is Mode.AGENT:
-        _require_prompt(config, "to run an agent")
-        _require_model(config, "to run an agent")
+        endpoints.require_agent(config, broker)
     if mode is Mode.SERVE:
-        _check_serve(config)
+        endpoints.require_served(config, broker)
 
 
 def check_always(config: Config) -> None:
@@ -60,6 +63,8 @@ def check_always(config: Config) -> None:
         if " " in config.identity and not config.named_identity:
             raise _with_arguments(config)
         raise _invalid_identity(config.identity)
+    check_remote_hosts(config)
+    check_mcp_clients(config)
 
 
 def _invalid_identity(identity: str) -> ConfigError:
@@ -83,47 +88,3 @@ def _with_arguments(config: Config) -> ConfigError:
 
 def _near(identity: str) -> str:
     return _OTHERS.sub("-", identity).strip("-")[:SUGGESTED_LIMIT] or DEFAULT_IDENTITY
-
-
-def _check_serve(config: Config) -> None:
-    a2a = config.expose.agent.a2a
-    if a2a is None:
-        return
-    if a2a.prompts is None:
-        if not a2a.request_timeout_written:
-            raise ConfigError(
-                "expose.agent.a2a enables nothing: add a prompts block to answer prompts, or set"
-                " request_timeout alone to bound the requests this agent sends",
-                key="expose.agent.a2a",
-            )
-        return
-    when = "when expose.agent.a2a.prompts is set"
-    _require_name(config, when)
-    _require_prompt(config, when)
-    _require_model(config, when)
-
-
-def _require_name(config: Config, when: str) -> None:
-    if not config.named_identity:
-        raise ConfigError(
-            f"identity is required {when}: it keys the subjects this agent answers on, so it must"
-            " be a name you chose rather than one derived from the application or left at the"
-            " default",
-            key="identity",
-        )
-
-
-def _require_prompt(config: Config, when: str) -> None:
-    if not config.system_prompt.strip():
-        raise ConfigError(
-            f"system_prompt is required {when}: it tells the model what it is for",
-            key="system_prompt",
-        )
-
-
-def _require_model(config: Config, when: str) -> None:
-    if not config.llm.model:
-        raise ConfigError(
-            f"llm.model is required {when}: name the model to ask, such as claude-sonnet-5",
-            key="llm.model",
-        )

@@ -33,6 +33,7 @@ class Resources:
     memory_store: MemoryStore | None = None
     trace: RunTrace | None = None
     tool_work_dir: Path | None = None
+    store_dir: Path | None = None
     verbose: bool = False
 
 
@@ -69,6 +70,7 @@ def options_of(work: Work, resources: Resources) -> RunOptions:
         human_paced=work.human_paced,
         verbose=resources.verbose,
         tool_work_dir=resources.tool_work_dir,
+        store_dir=resources.store_dir,
         budget=work.budget,
         events=Narration(work.events, work.id),
         prompter=work.prompter,

@@ -50,7 +50,7 @@ def test_an_agent_hosted_where_nobody_sits_asks_nobody(read: Read) -> None:
 
 
 AGENT = "llm: {model: m}\nsystem_prompt: s\n"
-PROMPTS = "expose: {agent: {a2a: {prompts: {}}}}\n"
+PROMPTS = "expose: {agent: {a2a: {prompts: {}}}}\nnats_context: prod\n"
 WHEN = "when expose.agent.a2a.prompts is set"
 
 
@@ -95,8 +95,9 @@ WHEN = "when expose.agent.a2a.prompts is set"
             Mode.SERVE,
             "expose: {agent: {a2a: {}}}",
             (
-                "expose.agent.a2a enables nothing: add a prompts block to answer prompts, or set"
-                " request_timeout alone to bound the requests this agent sends"
+                "expose.agent.a2a enables nothing: set serve_tools: true to answer tool requests,"
+                " add a prompts block to answer prompts, or set request_timeout alone to bound the"
+                " requests this agent sends"
             ),
         ),
         *[
@@ -129,7 +130,7 @@ def test_a_mode_names_the_first_thing_it_misses(
         (Mode.SERVE, "expose: {agent: {a2a: {request_timeout: 5m}}}"),
         (Mode.SERVE, "{}"),
         (Mode.LENIENT, "{}"),
-        (Mode.LENIENT, PROMPTS + "nats_context: prod"),
+        (Mode.LENIENT, PROMPTS),
     ],
 )
 def test_a_mode_asks_for_no_more_than_it_uses(mode: Mode, text: str) -> None:

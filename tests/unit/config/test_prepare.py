@@ -33,7 +33,7 @@ def test_endpoints_have_the_documented_defaults(read: Read) -> None:
     assert a2a is not None
     assert a2a.prompts is not None
     assert (a2a.prompts.workers, a2a.prompts.elicit, a2a.prompts.elicit_max_s) == (1, False, 900.0)
-    assert (a2a.request_timeout_s, a2a.request_timeout_written) == (120.0, False)
+    assert (a2a.request_timeout_s, a2a.tool_timeout_s) == (120.0, 30.0)
     assert (a2a.prompts.approve, a2a.prompts.approvals) == ("caller", "deny")
 
 

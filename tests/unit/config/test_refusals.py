@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable
+from typing import cast
 
 import pytest
 
@@ -161,7 +163,7 @@ def test_a_value_that_can_never_be_meant_is_refused(
         ("llm:\n  reasoning_effort: ' HIGH!'\n", '2:3: invalid llm.reasoning_effort " HIGH!": '),
         ("identity: a.b\n", '1:1: identity "a.b" is invalid: '),
         ("harness: {knowledge: {citations: [{}]}}", "1:35: invalid harness.knowledge.citations[0]"),
-        ("llm: {}\nremote_tools: [{name: a}]", "2:1: remote_tools is not built yet"),
+        ("llm: {}\nremote_tools: [{}]", "2:1: remote_tools host is missing a name"),
     ],
 )
 def test_a_value_that_is_refused_after_reading_is_told_with_its_place(
@@ -174,55 +176,63 @@ def test_a_key_that_is_missing_has_no_place(refusal: Refusal) -> None:
     assert str(refusal("identity: x", Mode.AGENT)).startswith("system_prompt is required")
 
 
-FAULTS = [
-    ("harness", "pii", "{mode: x}", "harness.pii.mode"),
-    ("llm", "reasoning_effort", "'9'", "llm.reasoning_effort"),
-    ("a2a", "max_concurrent_tools", "-1", "expose.agent.a2a.max_concurrent_tools"),
-    ("a2a", "tool_timeout", "x", "expose.agent.a2a.tool_timeout"),
-    ("a2a", "request_timeout", "x", "expose.agent.a2a.request_timeout"),
-    ("prompts", "approve", "x", "expose.agent.a2a.prompts.approve"),
-    ("prompts", "approvals", "x", "expose.agent.a2a.prompts.approvals"),
-    ("prompts", "elicit_max", "x", "expose.agent.a2a.prompts.elicit_max"),
-    ("harness", "tool_timeout", "x", "harness.tool_timeout"),
-    ("budget", "max_tokens", "-1", "llm.budget.max_tokens"),
-    ("budget", "max_output_tokens", "-1", "llm.budget.max_output_tokens"),
-    ("budget", "max_iterations", "-1", "llm.budget.max_iterations"),
-    ("budget", "call_timeout", "x", "llm.budget.call_timeout"),
-    ("harness", "knowledge", "{citations: [{}]}", "harness.knowledge.citations[0]"),
+FAULTS: list[tuple[str, object, str]] = [
+    ("harness.pii.mode", "x", ""),
+    ("llm.reasoning_effort", "9", ""),
+    ("expose.agent.mcp.confirm_over_mcp", "x", ""),
+    ("expose.agent.mcp.builtins", ["x"], ""),
+    ("expose.agent.mcp.max_concurrent_tools", -1, ""),
+    ("expose.agent.mcp.tool_timeout", "x", ""),
+    ("expose.agent.a2a.max_concurrent_tools", -1, ""),
+    ("expose.agent.a2a.tool_timeout", "x", ""),
+    ("expose.agent.a2a.request_timeout", "x", ""),
+    ("expose.agent.a2a.prompts.approve", "x", ""),
+    ("expose.agent.a2a.prompts.approvals", "x", ""),
+    ("expose.agent.a2a.prompts.elicit_max", "x", ""),
+    ("expose.agent.jobs.approvals", "x", ""),
+    ("expose.agent.slack.answer_grace", "x", ""),
+    ("expose.agent.slack.events", "x", ""),
+    ("expose.agent.slack.approvers", [], ""),
+    ("expose.agent.web.listen", "x", ""),
+    ("harness.tool_timeout", "x", ""),
+    ("mcp_clients", [{"timeout": "0"}], ""),
+    ("llm.budget.max_tokens", -1, ""),
+    ("llm.budget.max_output_tokens", -1, ""),
+    ("llm.budget.max_iterations", -1, ""),
+    ("llm.budget.call_timeout", "x", ""),
+    ("harness.tools", [{}], ""),
+    ("harness.knowledge.citations", [{}], "harness.knowledge.citations[0]"),
+    ("harness.knowledge.embeddings.timeout", "x", ""),
+    ("global_flags", ["x"], ""),
+    ("identity", "a b", ""),
+    ("remote_tools", [{}], ""),
 ]
 
 
-def _faulty(faults: list[tuple[str, str, str, str]]) -> str:
-    blocks: dict[str, list[str]] = {
-        "harness": [],
-        "llm": [],
-        "budget": [],
-        "a2a": [],
-        "prompts": [],
-    }
-    for block, key, value, _ in faults:
-        blocks[block].append(f"{key}: {value}")
-    written = {name: ", ".join(entries) for name, entries in blocks.items()}
-    llm = ", ".join(filter(None, [written["llm"], f"budget: {{{written['budget']}}}"]))
-    a2a = ", ".join(filter(None, [written["a2a"], f"prompts: {{{written['prompts']}}}"]))
-    return (
-        f"harness: {{{written['harness']}}}\nllm: {{{llm}}}\n"
-        f"expose: {{agent: {{jobs: {{}}, a2a: {{{a2a}}}}}}}\nglobal_flags: [x]\n"
-    )
+def _faulty(faults: list[tuple[str, object, str]]) -> str:
+    written: dict[str, object] = {"expose": {"agent": {"jobs": {}}}}
+    for path, value, _ in faults:
+        *blocks, name = path.split(".")
+        block = written
+        for part in blocks:
+            block = cast("dict[str, object]", block.setdefault(part, {}))
+        block[name] = value
+    return json.dumps(written)
 
 
 @pytest.mark.parametrize("start", range(len(FAULTS)))
 def test_of_many_faults_the_first_in_the_documented_order_is_told(
     refusal: Refusal, start: int
 ) -> None:
-    assert refusal(_faulty(FAULTS[start:]), Mode.SERVE).key == FAULTS[start][3]
+    path, _, key = FAULTS[start]
+    assert refusal(_faulty(FAULTS[start:]), Mode.SERVE).key == (key or path)
 
 
 def test_faults_come_before_unbuilt_keys_and_those_before_what_a_mode_needs(
     refusal: Refusal,
 ) -> None:
+    assert refusal(_faulty(FAULTS[-1:]), Mode.SERVE).key == "remote_tools"
     assert refusal(_faulty([]), Mode.SERVE).key == "expose.agent.jobs"
-    assert refusal("global_flags: [x]", Mode.SERVE).key == "global_flags"
 
 
 def test_a_refusal_repeats_a_bounded_and_printable_value(refusal: Refusal) -> None:

@@ -110,14 +110,21 @@ def test_a_working_key_is_read_outside_the_configuration(
     ("text", "message"),
     [
         ("remote_tools: [{name: a}]", "remote_tools is not built yet: remove its entries"),
-        ("mcp_clients: [{name: a, url: u}]", "mcp_clients is not built yet: remove its entries"),
+        (
+            "mcp_clients: [{name: a, url: 'http://h'}]",
+            "mcp_clients is not built yet: remove its entries",
+        ),
         *[
             (
                 f"expose: {{agent: {{{name}: {{}}}}}}",
                 f"expose.agent.{name} is not built yet: remove the block",
             )
-            for name in ("mcp", "jobs", "slack", "web")
+            for name in ("mcp", "jobs", "slack")
         ],
+        (
+            "expose: {agent: {web: {origins: ['https://a.example']}}}",
+            "expose.agent.web is not built yet: remove the block",
+        ),
         (
             "expose: {agent: {tools: {include: {tags: ['']}}}}",
             "expose.agent.tools is not built yet: remove the block",

@@ -190,8 +190,11 @@ def test_a_slip_of_the_pen_is_explained_without_the_parser_s_words(
         ("llm: {budget: {tool_timeout: 5s}}", '"harness.tool_timeout"'),
         ("llm: {budget: {timeout: 5s}}", '"llm.budget.call_timeout"'),
         ("llm: {identity: x}", '"identity"'),
-        ("tools: [x]", '"include.tools" or "exclude.tools"'),
-        ("options: {}", '"harness.sessions.options" or "llm.options"'),
+        ("tools: [x]", '"include.tools" or "exclude.tools" or "harness.tools"'),
+        (
+            "options: {}",
+            '"harness.memory.options" or "harness.sessions.options" or "llm.options"',
+        ),
         ("harness: {mcp: {}}", '"expose.agent.mcp"'),
         ("harness: {sessions: {directory: x}}", '"harness.sessions.options.directory"'),
         ("harness: {options: {}}", '"harness.memory.options" or "harness.sessions.options"'),

@@ -1,0 +1,214 @@
+"""What ``expose.agent`` may hold and what it means: the checks of each block, then its defaults.
+
+A block is checked whether or not anything serves it yet, so that a mistake in it is told at once.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Final
+
+from fisk_ai.config.checks import (
+    check_choice,
+    check_duration,
+    check_served_tools,
+    invalid,
+    unique,
+    word,
+)
+from fisk_ai.config.expose import A2A, Expose, Jobs, Mcp, Slack, Web
+from fisk_ai.config.harness import Harness
+from fisk_ai.config.scalar import quote
+from fisk_ai.config.web_rules import check_web
+from fisk_ai.errors import ConfigError
+
+if TYPE_CHECKING:
+    from fisk_ai.config.model import Config
+
+AGENT: Final = "expose.agent"
+SERVED_BUILTINS: Final[dict[str, tuple[str, Callable[[Harness], bool]]]] = {
+    "knowledge_search": ("knowledge", lambda h: h.knowledge.enabled),
+    "knowledge_enumerate": ("knowledge", lambda h: h.knowledge.enabled),
+    "knowledge_read": (
+        "knowledge.read_tool",
+        lambda h: h.knowledge.enabled and h.knowledge.read_tool,
+    ),
+    "read_file": ("the tool in harness.tools", lambda h: _lists(h, "read_file")),
+    "base64_encode": ("the tool in harness.tools", lambda h: _lists(h, "base64_encode")),
+}
+"""Built-in tools that may leave the agent over MCP, each with what enables it."""
+
+APPROVER: Final = re.compile(r"[UWS][A-Z0-9]{2,31}")
+"""Ids of Slack: people begin with ``U`` or ``W``, groups with ``S``."""
+
+_APPROVALS: Final = ("deny", "park")
+
+
+def check_expose(config: Config) -> None:
+    """Refuse the first value of ``expose.agent`` that can never be meant.
+
+    Raises:
+        ConfigError: names the key and what may stand there.
+    """
+    agent = config.expose.agent
+    if agent.mcp is not None:
+        _check_mcp(agent.mcp, config.harness)
+    if agent.a2a is not None:
+        _check_a2a(agent.a2a)
+    if agent.jobs is not None:
+        check_choice(f"{AGENT}.jobs.approvals", agent.jobs.approvals, _APPROVALS)
+    if agent.slack is not None:
+        _check_slack(agent.slack)
+    if agent.web is not None:
+        check_web(agent.web)
+
+
+def normalise_expose(expose: Expose) -> Expose:
+    """Return ``expose`` with its words trimmed and its defaults filled in."""
+    agent = expose.agent
+    normal = agent.model_copy(
+        update={
+            "mcp": agent.mcp and _normal_mcp(agent.mcp),
+            "a2a": agent.a2a and _normal_a2a(agent.a2a),
+            "jobs": agent.jobs and _normal_jobs(agent.jobs),
+            "slack": agent.slack and _normal_slack(agent.slack),
+            "web": agent.web and _normal_web(agent.web),
+        }
+    )
+    return expose.model_copy(update={"agent": normal})
+
+
+def _lists(harness: Harness, name: str) -> bool:
+    return any(tool.name.strip() == name for tool in harness.tools)
+
+
+def _check_mcp(mcp: Mcp, harness: Harness) -> None:
+    base = f"{AGENT}.mcp"
+    check_choice(f"{base}.confirm_over_mcp", mcp.confirm_over_mcp, ("auto", "always", "never"))
+    _check_builtins(f"{base}.builtins", unique(mcp.builtins), harness)
+    check_served_tools(f"{base}.max_concurrent_tools", mcp.max_concurrent_tools)
+    check_duration(f"{base}.tool_timeout", mcp.tool_timeout, zero=True)
+
+
+def _check_builtins(key: str, names: list[str], harness: Harness) -> None:
+    """Every name is checked before any feature: a slip must not read like a switch to turn on."""
+    for name in names:
+        if name not in SERVED_BUILTINS:
+            raise ConfigError(
+                f"{key}: {quote(name)} is not an accepted built-in name; accepted:"
+                f" {', '.join(SERVED_BUILTINS)} (tools of memory and questions belong to a"
+                " conversation and are never served)",
+                key=key,
+            )
+    for feature, listed in _by_feature(names, harness):
+        raise ConfigError(
+            f"{key} lists {', '.join(listed)} but {feature} is not enabled; enable it or take"
+            " the name out",
+            key=key,
+        )
+
+
+def _by_feature(names: list[str], harness: Harness) -> Iterable[tuple[str, list[str]]]:
+    missing: dict[str, list[str]] = {}
+    for name in names:
+        feature, enabled = SERVED_BUILTINS[name]
+        if not enabled(harness):
+            missing.setdefault(feature, []).append(name)
+    return missing.items()
+
+
+def _check_a2a(a2a: A2A) -> None:
+    base = f"{AGENT}.a2a"
+    check_served_tools(f"{base}.max_concurrent_tools", a2a.max_concurrent_tools)
+    check_duration(f"{base}.tool_timeout", a2a.tool_timeout, zero=True)
+    check_duration(f"{base}.request_timeout", a2a.request_timeout)
+    if a2a.prompts is not None:
+        prompts = f"{base}.prompts"
+        check_choice(f"{prompts}.approve", a2a.prompts.approve, ("caller", "operator"))
+        check_choice(f"{prompts}.approvals", a2a.prompts.approvals, _APPROVALS)
+        check_duration(f"{prompts}.elicit_max", a2a.prompts.elicit_max)
+
+
+def _check_slack(slack: Slack) -> None:
+    base = f"{AGENT}.slack"
+    check_duration(f"{base}.answer_grace", slack.answer_grace)
+    check_choice(f"{base}.events", slack.events, ("status", "full"))
+    key = f"{base}.approvers"
+    if slack.approvers is not None and not unique(slack.approvers):
+        raise ConfigError(
+            f"{key} lists nobody, so no call could be approved: list users and groups, or remove"
+            " the key to let whoever asked approve",
+            key=key,
+        )
+    for entry in slack.approvers or ():
+        if entry.strip() and not APPROVER.fullmatch(entry.strip()):
+            raise invalid(key, entry, "must be the id of a user (U... or W...) or a group (S...)")
+
+
+def _normal_mcp(mcp: Mcp) -> Mcp:
+    blank = Mcp()
+    return mcp.model_copy(
+        update={
+            "confirm_over_mcp": word(mcp.confirm_over_mcp, blank.confirm_over_mcp),
+            "builtins": unique(mcp.builtins),
+            "max_concurrent_tools": mcp.max_concurrent_tools or blank.max_concurrent_tools,
+            "address": mcp.address or blank.address,
+            "port": mcp.port or blank.port,
+        }
+    )
+
+
+def _normal_a2a(a2a: A2A) -> A2A:
+    if a2a.prompts is None:
+        return a2a
+    prompts = a2a.prompts.model_copy(
+        update={
+            "workers": max(a2a.prompts.workers, 1),
+            "approve": word(a2a.prompts.approve, "caller"),
+            "approvals": word(a2a.prompts.approvals, "deny"),
+        }
+    )
+    return a2a.model_copy(update={"prompts": prompts})
+
+
+def _normal_jobs(jobs: Jobs) -> Jobs:
+    blank = Jobs()
+    return jobs.model_copy(
+        update={
+            "queue": jobs.queue or blank.queue,
+            "task_type": jobs.task_type or blank.task_type,
+            "workers": _positive(jobs.workers, blank.workers),
+            "max_payload": _positive(jobs.max_payload, blank.max_payload),
+            "approvals": word(jobs.approvals, blank.approvals),
+        }
+    )
+
+
+def _normal_slack(slack: Slack) -> Slack:
+    blank = Slack()
+    workers = _positive(slack.workers, blank.workers)
+    return slack.model_copy(
+        update={
+            "workers": workers,
+            "context_lines": _positive(slack.context_lines, blank.context_lines),
+            "max_waiting": _positive(slack.max_waiting, 2 * workers),
+            "max_coalesced": _positive(slack.max_coalesced, blank.max_coalesced),
+            "approvers": None if slack.approvers is None else unique(slack.approvers),
+            "events": word(slack.events, blank.events),
+        }
+    )
+
+
+def _normal_web(web: Web) -> Web:
+    blank = Web()
+    return web.model_copy(
+        update={
+            "listen": web.listen or blank.listen,
+            "base_path": web.base_path or blank.base_path,
+        }
+    )
+
+
+def _positive(value: int, default: int) -> int:
+    return value if value > 0 else default
