@@ -178,7 +178,13 @@ def is_follow_up(request: RunRequest) -> bool:
 
 
 async def read(inbound: Inbound, what: str) -> AnyMessage | None:
-    """Return the message of a request, or refuse it as invalid and return ``None``."""
+    """Return the message of a request, or refuse it as invalid and return ``None``.
+
+    One without a reply subject is dropped unread: its sender could not be told what became of it.
+    """
+    if not inbound.reply:
+        _log.info("dropped %s on %s: it names no reply subject", what, inbound.subject)
+        return None
     try:
         return codec.decode(inbound.body, what)
     except ProtocolError as exc:

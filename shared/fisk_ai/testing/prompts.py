@@ -48,6 +48,11 @@ class Bench(Protocol):
     caller: Connection
     store: FileStore
 
+    @property
+    def started(self) -> Sequence[Serving]:
+        """The workers started so far."""
+        ...
+
     def config(
         self,
         prompts: dict[str, object] | None = None,

@@ -68,12 +68,12 @@ async def parked(bench: Bench, *calls: tuple[str, str, bytes]) -> tuple[Serving,
         (
             SELECT,
             m.Answer(tool_use_id="u1", kind="select", answer="no_operator"),
-            f'{{"reason":"{NOBODY}","selected":null}}',
+            f'{{"selected":null,"reason":"{NOBODY}"}}',
         ),
         (
             INPUT,
             m.Answer(tool_use_id="u1", kind="input", no_operator=True),
-            f'{{"reason":"{NOBODY}","value":null}}',
+            f'{{"value":null,"reason":"{NOBODY}"}}',
         ),
     ],
 )
