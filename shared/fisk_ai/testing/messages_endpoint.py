@@ -134,8 +134,9 @@ class FakeMessagesEndpoint:
         await self.stop()
 
     async def _handle(self, request: HttpRequest, reply: Reply) -> None:
-        if request.method != "POST" or request.path.partition("?")[0] != "/v1/messages":
-            await reply.send(404, _error("not_found_error", f"no such path: {request.path}"))
+        path = request.path.partition("?")[0]
+        if request.method != "POST" or path != "/v1/messages":
+            await reply.send(404, _error("not_found_error", f"no such path: {path}"))
             return
         body = cast("Json", json.loads(request.body))
         async with self._arrived:

@@ -8,7 +8,8 @@ SDK add and drop fields, and a signed or cached block must not change. Table:
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Final
 
 from fisk_ai.llm import fields
@@ -31,7 +32,11 @@ _NO_MESSAGE: Final = "the API answered something that is no message"
 
 
 def block_to_wire(block: Block) -> object:
-    """Return a block as the API takes it, for ``gojson.dumps``."""
+    """Return a block as the API takes it, for ``gojson.dumps``.
+
+    Raises:
+        ValueError: a provider block that holds no block, or something that is none of ours.
+    """
     match block:
         case TextBlock():
             return {"type": "text", "text": block.text}
@@ -49,15 +54,19 @@ def block_to_wire(block: Block) -> object:
                 "is_error": block.is_error,
             }
         case ProviderBlock():
+            _kind(rawjson.members(block.raw))
             return RawJSON(block.raw)
+        case _:
+            raise ValueError(f"a {type(block).__name__} is no content block")
 
 
 def message_to_wire(message: Message) -> dict[str, object]:
-    """Return a message as the API takes it."""
-    return {
-        "role": message.role,
-        "content": [block_to_wire(block) for block in message.content],
-    }
+    """Return a message as the API takes it; ValueError names the content block."""
+    content: list[object] = []
+    for index, block in enumerate(message.content):
+        with _placed(index):
+            content.append(block_to_wire(block))
+    return {"role": message.role, "content": content}
 
 
 def block_from_wire(raw: bytes | str) -> Block:
@@ -67,9 +76,7 @@ def block_from_wire(raw: bytes | str) -> Block:
         ValueError: no object, no ``type``, or a known field of a wrong type.
     """
     found = rawjson.members(raw)
-    kind = fields.string(found, "type")
-    if not kind:
-        raise ValueError("a content block has no type")
+    kind = _kind(found)
     match kind:
         case "text":
             return TextBlock(fields.string(found, "text"))
@@ -117,7 +124,8 @@ def response_from_wire(raw: bytes | str) -> Response:
 
 def _require_message(found: fields.Fields) -> None:
     """Refuse what would otherwise look like a model that had nothing to say."""
-    missing = [key for key in ("content", "stop_reason") if not fields.present(found, key)]
+    needed = ("content",) if fields.elements(found, "content") else ("content", "stop_reason")
+    missing = [key for key in needed if not fields.present(found, key)]
     if not fields.present(found, "role") and not fields.present(found, "type"):
         missing.append("role")
     if missing:
@@ -139,10 +147,24 @@ def stop_reason(found: fields.Fields) -> str:
 
 def _content(found: fields.Fields) -> Iterator[Block]:
     for index, item in enumerate(fields.elements(found, "content")):
-        try:
+        with _placed(index):
             yield block_from_wire(item)
-        except ValueError as exc:
-            raise ValueError(f"content block {index}: {exc}") from exc
+
+
+@contextmanager
+def _placed(index: int) -> Generator[None]:
+    """Say in an error which content block it is about."""
+    try:
+        yield
+    except ValueError as exc:
+        raise ValueError(f"content block {index}: {exc}") from exc
+
+
+def _kind(found: fields.Fields) -> str:
+    kind = fields.string(found, "type")
+    if not kind:
+        raise ValueError("a content block has no type")
+    return kind
 
 
 def _likeness(raw: bytes | str) -> str:
@@ -160,7 +182,7 @@ def _tool_use(found: fields.Fields) -> Block:
     return ToolUseBlock(
         fields.string(found, "id"),
         fields.string(found, "name"),
-        fields.packed(found, "input", b"{}"),
+        fields.packed(found, "input") if fields.present(found, "input") else b"{}",
     )
 
 

@@ -6,15 +6,29 @@ Everything is built anew for each call; what the caller hashed and stored is nev
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 from fisk_ai.llm.anthropic.codec import message_to_wire
 from fisk_ai.llm.anthropic.tools import tools_to_wire
-from fisk_ai.llm.model import Block, Message, ProviderBlock, Request, ThinkingBlock
+from fisk_ai.llm.model import (
+    Block,
+    Message,
+    ProviderBlock,
+    Request,
+    TextBlock,
+    ThinkingBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+)
 
 
 def build_params(request: Request) -> dict[str, object]:
-    """Return the body of a request, for ``gojson.dumps``."""
+    """Return the body of a request, for ``gojson.dumps``.
+
+    Raises:
+        ValueError: a message that cannot be sent; names it and the content block.
+    """
     params: dict[str, object] = {
         "model": request.model,
         "max_tokens": request.max_output_tokens,
@@ -23,7 +37,7 @@ def build_params(request: Request) -> dict[str, object]:
         params["system"] = _system(request)
     if request.tools:
         params["tools"] = tools_to_wire(request)
-    params["messages"] = [message_to_wire(message) for message in _history(request)]
+    params["messages"] = list(_messages(request))
     if request.thinking is not None:
         params["thinking"] = _thinking(on=request.thinking)
     if request.reasoning_effort:
@@ -31,6 +45,32 @@ def build_params(request: Request) -> dict[str, object]:
     if request.prompt_cache:
         params["cache_control"] = _cache_mark(request)
     return params
+
+
+def size_hint(request: Request) -> int:
+    """Return about how many bytes a request will have; counts what grows with a conversation."""
+    blocks = (block for message in request.messages for block in message.content)
+    return sum(map(_size, blocks))
+
+
+def _size(block: Block) -> int:
+    match block:
+        case TextBlock() | ThinkingBlock():
+            return len(block.text)
+        case ToolUseBlock():
+            return len(block.input)
+        case ToolResultBlock():
+            return len(block.content)
+        case ProviderBlock():
+            return len(block.raw)
+
+
+def _messages(request: Request) -> Iterator[dict[str, object]]:
+    for index, message in enumerate(_history(request)):
+        try:
+            yield message_to_wire(message)
+        except ValueError as exc:
+            raise ValueError(f"message {index}: {exc}") from exc
 
 
 def _system(request: Request) -> list[dict[str, object]]:

@@ -27,7 +27,7 @@ from fisk_ai.llm.anthropic.base_url import (
 from fisk_ai.llm.anthropic.codec import response_from_wire
 from fisk_ai.llm.anthropic.declared import CAPABILITIES
 from fisk_ai.llm.anthropic.failures import ApiError, to_error
-from fisk_ai.llm.anthropic.params import build_params
+from fisk_ai.llm.anthropic.params import build_params, size_hint
 from fisk_ai.llm.anthropic.stream import Assembly, events
 from fisk_ai.llm.model import Request, Response
 from fisk_ai.llm.provider import Capabilities, DeltaSink, ProviderConfig, output_cap
@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 _KEY: Final = re.compile(r"[\x21-\x7e]+")
 
 AT_ONCE_BYTES: Final = 1024 * 1024
-"""A larger reply is read in a thread: it could hold up all other runs."""
+"""A larger request is written, and a larger reply read, in a thread: both hold up all runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,15 +122,29 @@ class AnthropicProvider:
         return await asyncio.shield(asyncio.wrap_future(self._transport))
 
     async def _ask(self, call: _Call, on_delta: DeltaSink | None) -> Response:
-        params = build_params(call.request)
+        body = await _written(call.request, streamed=on_delta is not None)
         try:
             if on_delta is None:
-                raw = await call.transport.post(dumps(params), call.attempts)
+                raw = await call.transport.post(body, call.attempts)
             else:
-                raw = await _streamed(call, dumps({**params, "stream": True}), on_delta)
+                raw = await _streamed(call, body, on_delta)
             return await _read(raw)
         except ValueError as exc:
             raise ProviderError(f"the model's reply cannot be read: {exc}") from exc
+
+
+async def _written(request: Request, *, streamed: bool) -> bytes:
+    if size_hint(request) <= AT_ONCE_BYTES:
+        return _body(request, streamed=streamed)
+    return await asyncio.to_thread(_body, request, streamed=streamed)
+
+
+def _body(request: Request, *, streamed: bool) -> bytes:
+    try:
+        params = build_params(request)
+        return dumps({**params, "stream": True} if streamed else params)
+    except ValueError as exc:
+        raise ProviderError(f"the conversation cannot be sent: {exc}") from exc
 
 
 async def _streamed(call: _Call, body: bytes, on_delta: DeltaSink) -> bytes:

@@ -25,6 +25,9 @@ EVENT_LIMIT_BYTES: Final = 32 * 1024 * 1024
 _NO_FIELD: Final = (b"{", b"[", b"<")
 """No line of a stream begins like this: such a body is JSON or a page."""
 
+_DONE: Final = [b"[DONE]"]
+"""How servers of another API end a stream; some send it here, too."""
+
 _TEXT_DELTAS: Final = {
     "text_delta": "text",
     "thinking_delta": "thinking",
@@ -56,7 +59,8 @@ async def events(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
         if line.startswith(b"data:"):
             data.append(line[5:].removeprefix(b" "))
         elif not line and data:
-            yield b"\n".join(data)
+            if data != _DONE:
+                yield b"\n".join(data)
             data = []
 
 
