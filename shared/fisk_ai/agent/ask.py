@@ -61,7 +61,7 @@ def _request(active: ActiveRun, index: int) -> Request:
         reasoning_effort=llm.reasoning_effort,
         tool_search=active.tools.tool_search,
         prompt_cache=not llm.no_prompt_cache,
-        interactive=active.options.human_paced,
+        interactive=active.options.human_paced or active.options.next_prompt is not None,
         failed_attempts=active.conversation.failed_attempts,
         iteration=index,
     )

@@ -5,7 +5,6 @@ The sentence may reach a peer, so it carries neither the exception's text nor it
 
 from __future__ import annotations
 
-import asyncio
 import traceback
 from contextlib import suppress
 
@@ -13,8 +12,8 @@ from fisk_ai.agent.options import RunOptions, RunOutcome
 from fisk_ai.agent.progress import Progress
 from fisk_ai.errors import PanicError
 
-NOT_OURS = (asyncio.CancelledError, KeyboardInterrupt, SystemExit, GeneratorExit)
-"""What ends a task from outside; a run that kept it could not be stopped."""
+NOT_OURS = (KeyboardInterrupt, SystemExit, GeneratorExit)
+"""What ends the process or throws the coroutine away: no moment to call anybody."""
 
 
 async def crash(error: BaseException, options: RunOptions, progress: Progress) -> RunOutcome:

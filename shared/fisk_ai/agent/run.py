@@ -5,6 +5,7 @@ A library call never loses the counters of a failed run, so the error stands bes
 
 from __future__ import annotations
 
+import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
@@ -42,8 +43,10 @@ async def run(options: RunOptions) -> RunOutcome:
         try:
             result, error = await _outcome(options, progress)
             await progress.tell_end(result.reason, error)
-        except barrier.NOT_OURS:
+        except asyncio.CancelledError:
             await progress.tell_end("suspended", None)
+            raise
+        except barrier.NOT_OURS:
             raise
         except BaseException as exc:  # noqa: BLE001 - the one barrier between a bug and the caller
             return await barrier.crash(exc, options, progress)
