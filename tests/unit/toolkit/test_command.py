@@ -16,6 +16,7 @@ from fisk_ai.toolkit.contract import (
     ArgumentValidator,
     BehaviorDescriber,
     CallContext,
+    CommandLineRenderer,
     Confirmable,
     Describer,
     ExecDeps,
@@ -56,7 +57,14 @@ async def run(tool: Tool, raw: bytes = b"", work_dir: Path | None = None) -> Too
 
 async def test_a_command_has_every_ability_of_a_tool(command: Wrap) -> None:
     tool = await command(FakeCommand(path="x"))
-    for ability in (Describer, Confirmable, ArgumentValidator, BehaviorDescriber, Tagged):
+    for ability in (
+        Describer,
+        Confirmable,
+        ArgumentValidator,
+        BehaviorDescriber,
+        Tagged,
+        CommandLineRenderer,
+    ):
         assert isinstance(tool, ability)
     assert tool.mcp_exposable
     assert tool.a2a_exposable
@@ -86,6 +94,30 @@ async def test_the_words_reach_the_program_as_they_were_rendered(command: Wrap) 
     assert outcome.output == "say --loud --times=2 -- -hi\n"
     assert outcome.exec is not None
     assert outcome.exec.command == "say --loud --times=2 -- -hi"
+
+
+async def test_the_command_line_for_those_it_is_served_to_is_that_of_the_envelope(
+    command: Wrap,
+) -> None:
+    tool = await command(FakeCommand(path="x y", args=[FakeArg(name="what")]))
+    raw = b'{"what":"a  \\u202eb"}'
+    outcome = await run(tool, raw)
+    assert outcome.exec is not None
+    assert tool.command_line(raw) == outcome.exec.command == "x y -- a  \u202eb"
+    with pytest.raises(ToolError, match="unknown property"):
+        tool.command_line(b'{"other":1}')
+
+
+async def test_one_name_for_an_argument_and_a_flag_means_the_argument(command: Wrap) -> None:
+    tool = await command(
+        FakeCommand(
+            path="copy",
+            args=[FakeArg(name="source", required=True)],
+            flags=[FakeFlag(name="source", cumulative=True), FakeFlag(name="to")],
+            echo=True,
+        )
+    )
+    assert (await run(tool, b'{"source":["a"],"to":"b"}')).output == "copy --to=b -- a\n"
 
 
 async def test_a_command_knows_its_call_and_its_caller(command: Wrap) -> None:

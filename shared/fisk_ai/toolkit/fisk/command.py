@@ -54,7 +54,7 @@ class CommandTool:
         self._syntax = argv.Syntax(
             path=leaf.path,
             global_flags=tuple(global_flags),
-            flags=leaf.flags,
+            flags=_reachable(leaf),
             args=leaf.args,
             advertised=frozenset(arguments.properties_of(self._schema)),
         )
@@ -162,3 +162,9 @@ class CommandTool:
             return self._line(raw)
         except ToolError:
             return argv.Line(path=self._syntax.path, flags=(), positionals=())
+
+
+def _reachable(leaf: Leaf) -> tuple[Flag, ...]:
+    """Return the flags a key can mean: one named like an argument would be given by it, too."""
+    positional = {arg.name for arg in leaf.args}
+    return tuple(flag for flag in leaf.flags if flag.name not in positional)
