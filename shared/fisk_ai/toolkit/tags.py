@@ -80,6 +80,8 @@ def _is_unknown(tag: str) -> bool:
 
 def _as_read(tag: str) -> str:
     """Return what a reader takes ``tag`` for."""
+    if tag.isascii() and tag.isprintable():  # nearly every tag of nearly every application
+        return "".join(tag.lower().split())
     seen = words.visible(sanitise.for_terminal(tag, len(tag)))
     return "".join(unicodedata.normalize("NFKC", seen).lower().split())
 

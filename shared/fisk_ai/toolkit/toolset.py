@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import cast
 
 from fisk_ai.errors import ConfigError, SetupError
 from fisk_ai.llm.model import ToolDef
@@ -110,29 +111,46 @@ def _any_of(keys: Sequence[str]) -> str:
     return f"{', '.join(keys[:-1])} or {keys[-1]}"
 
 
+@dataclass(frozen=True, slots=True)
+class _Holder:
+    """Who took a name: a source, and the key or command that made it do so."""
+
+    source: str
+    tool: Tool
+    feature: str = ""
+
+    def __str__(self) -> str:
+        """Return the words of a refusal, which only a clash needs."""
+        if self.feature:
+            return f"{self.source} tool of that name, which {self.feature} adds"
+        named = isinstance(self.tool, Confirmable) and self.tool.command() != self.tool.name
+        command = f', the command "{cast("Confirmable", self.tool).command()}"' if named else ""
+        return f"{self.source} tool of that name{command}"
+
+
 class _Claims:
-    """The names taken so far, each with the words for who took it."""
+    """The names taken so far."""
 
     def __init__(self) -> None:
-        self._holders: dict[str, str] = {}
+        self._holders: dict[str, _Holder] = {}
 
     def application(self, tools: Sequence[Tool]) -> None:
         for tool in tools:
             if tool.name in self._holders:
                 raise ConfigError(f'two commands claim the tool name "{tool.name}"', key="exclude")
-            self._holders[tool.name] = f"application tool of that name{_as_command(tool)}"
+            self._holders[tool.name] = _Holder("application", tool)
 
     def built_in(self, builtins: Builtins) -> None:
         for tool in builtins.tools:
             feature = builtins.feature_of[tool.name]
-            if tool.name in self._holders:
+            holder = self._holders.get(tool.name)
+            if holder is not None:
                 raise ConfigError(
                     f'{feature} adds the built-in tool "{tool.name}", which collides with the '
-                    f"{self._holders[tool.name]}; exclude or rename the application's, or switch "
-                    f"{feature} off",
+                    f"{holder}; exclude or rename the application's, or switch {feature} off",
                     key=feature,
                 )
-            self._holders[tool.name] = f"built-in tool of that name, which {feature} adds"
+            self._holders[tool.name] = _Holder("built-in", tool, feature)
 
     def custom(self, tools: Sequence[Tool], selection: Selection) -> list[Tool]:
         kept: list[Tool] = []
@@ -140,22 +158,17 @@ class _Claims:
             _check_shape(index, tool)
             if not selection.keeps_tool(tool):
                 continue
-            if tool.name in self._holders:
+            holder = self._holders.get(tool.name)
+            if holder is not None:
                 raise ConfigError(
-                    f'custom tool {index} "{tool.name}" collides with the '
-                    f"{self._holders[tool.name]}; rename one or exclude it",
+                    f'custom tool {index} "{tool.name}" collides with the {holder}; '
+                    "rename one or exclude it",
                     key="exclude",
                 )
             _check_presentation(index, tool)
-            self._holders[tool.name] = "earlier custom tool of that name"
+            self._holders[tool.name] = _Holder("earlier custom", tool)
             kept.append(tool)
         return sorted(kept, key=lambda tool: tool.name)
-
-
-def _as_command(tool: Tool) -> str:
-    if not isinstance(tool, Confirmable) or tool.command() == tool.name:
-        return ""
-    return f', the command "{tool.command()}"'
 
 
 def _check_shape(index: int, tool: Tool | None) -> None:
