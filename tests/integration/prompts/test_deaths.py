@@ -1,4 +1,4 @@
-"""A worker killed around its ack or its terminal: its caller knows, and the journal decides."""
+"""Workers that die or are not alone: their callers know, and the journal decides."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from fisk_ai.bus.connection import Connection
 from fisk_ai.errors import AgentUnavailableError
 from fisk_ai.testing.application import FakeApplication, FakeCommand
 from fisk_ai.testing.caller import RecordingCaller
+from fisk_ai.testing.prompts import absent, answer, code_of, text_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.fault]
 
@@ -42,13 +43,16 @@ def directory(tmp_path: Path) -> Path:
 
 @asynccontextmanager
 async def worker(
-    broker: Broker, directory: Path, environ: Mapping[str, str] | None = None
+    broker: Broker,
+    directory: Path,
+    environ: Mapping[str, str] | None = None,
+    mode: tuple[str, ...] = ("--hosted",),
 ) -> AsyncGenerator[asyncio.subprocess.Process]:
     """Run a worker process that is ready, for the length of the block."""
     read, write = os.pipe()
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-P", "-m", "agent_worker", "--hosted", "--ready-fd", str(write)),
+        *("-P", "-m", "agent_worker", *mode, "--ready-fd", str(write)),
         *("--config", str(directory / "agent.yaml"), "--state-dir", str(directory / "state")),
         stdin=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
@@ -101,3 +105,74 @@ async def test_a_worker_killed_right_after_its_ack_has_run_nothing(
             await client.run(m.RequestPrompt(**header(), prompt="Well?"), RecordingCaller())
         assert await process.wait() == -9
     assert not list((directory / "state").rglob("t-*.json"))
+
+
+ASKING = """\
+harness: {human_in_the_loop: {enabled: true}}
+expose: {agent: {a2a: {prompts: {elicit: true, elicit_max: 50ms}}}}
+"""
+QUESTIONS = """\
+turns:
+  - call:
+      - {tool: ask_human_confirm, input: {question: "Go?"}}
+      - {tool: ask_human_input, input: {question: "Where?"}}
+  - say: "Gone there."
+"""
+
+
+@pytest.fixture
+def asking(directory: Path) -> Path:
+    """Make the agent one that asks and does not wait long."""
+    with (directory / "agent.yaml").open("a") as config:
+        config.write(ASKING)
+    (directory / "script.yaml").write_text(QUESTIONS)
+    return directory
+
+
+async def deferred(client: AgentClient) -> tuple[str, list[m.AnyQuestion]]:
+    """Run to questions that nobody answers; returns the token and what was asked."""
+    caller = absent()
+    end = await client.run(m.RequestPrompt(**header(), prompt="Go"), caller)
+    assert code_of(end) == "deferred"
+    return caller.token, caller.questions
+
+
+def answers(questions: list[m.AnyQuestion]) -> tuple[m.Answer, m.Answer]:
+    confirm, text = (question.tool_use_id for question in questions)
+    return (
+        m.Answer(tool_use_id=confirm, kind="confirm", confirmed=True),
+        m.Answer(tool_use_id=text, kind="input", value="north"),
+    )
+
+
+async def test_an_answer_counts_after_the_worker_that_asked_was_killed(
+    broker: Broker, caller: Connection, asking: Path
+) -> None:
+    client = AgentClient(caller, "billing", "terminal", limits=LIMITS)
+    async with worker(broker, asking, mode=()) as process:
+        token, questions = await deferred(client)
+        process.kill()
+        await process.wait()
+    first, second = answers(questions)
+    async with worker(broker, asking, mode=()) as process:
+        assert code_of(await client.run(answer(token, first), RecordingCaller())) == "deferred"
+        process.kill()
+        await process.wait()
+    async with worker(broker, asking, mode=()):
+        again = await client.run(answer(token, first), RecordingCaller())
+        assert code_of(again) == "already_answered"
+        end = await client.run(answer(token, second), RecordingCaller())
+        assert text_of(end) == "Gone there."
+
+
+async def test_two_workers_of_one_store_take_answers_for_each_other(
+    broker: Broker, caller: Connection, asking: Path
+) -> None:
+    client = AgentClient(caller, "billing", "terminal", limits=LIMITS)
+    async with worker(broker, asking, mode=()), worker(broker, asking, mode=()):
+        parked = [await deferred(client) for _ in range(4)]
+        for token, questions in parked:
+            first, second = answers(questions)
+            assert code_of(await client.run(answer(token, first), RecordingCaller())) == "deferred"
+            end = await client.run(answer(token, second), RecordingCaller())
+            assert text_of(end) == "Gone there."

@@ -13,7 +13,7 @@ from fisk_ai.errors import (
     NoRespondersError,
     ProviderError,
 )
-from fisk_ai.serving.contract import ChannelDoneError
+from fisk_ai.serving.contract import ChannelDoneError, Outcome
 from fisk_ai.testing.agent import call, say
 from fisk_ai.testing.caller import RecordingCaller
 from fisk_ai.testing.prompts import Bench, Hold, error_of, header, model, prompt, text_of
@@ -163,3 +163,50 @@ async def test_a_model_that_is_overloaded_is_told_apart_and_can_be_resumed(bench
     assert (error_of(end).code, error_of(end).stop_reason) == ("provider_busy", "error")
     request = m.RequestResume(**header(), conversation_token=end.token)
     assert text_of(await client.run(request, RecordingCaller())) == "Fine."
+
+
+@pytest.mark.parametrize(
+    ("outcome", "code", "text"),
+    [
+        (Outcome(id="w", abandoned=True), "not_started", "send again"),
+        (Outcome(id="w", crashed=True), "crashed", "the run crashed"),
+        (Outcome(id="w", canceled=True), "canceled", "the worker stopped the run"),
+        (Outcome(id="w", rejected=True), "rejected", "refused"),
+        (Outcome(id="w"), "failed", "neither an outcome nor an error"),
+    ],
+)
+async def test_what_became_of_accepted_work_is_told_once(
+    bench: Bench, outcome: Outcome, code: str, text: str
+) -> None:
+    channel = await bench.channel(bench.config())
+    caller = RecordingCaller()
+    run = asyncio.create_task(bench.client().run(prompt(), caller))
+    work = await asyncio.wait_for(channel.next(), 5)
+    await work.done(outcome)
+    await work.done(Outcome(id="w", reason="completed", text="again"))
+    end = error_of(await run)
+    assert (end.code, end.sequence, caller.acks[0].sequence) == (code, 2, 1)
+    assert text in end.error
+    await channel.close()
+
+
+async def test_every_admission_refusal_is_an_ack_and_an_error_with_its_code(bench: Bench) -> None:
+    channel = await bench.channel(bench.config(prompts={"workers": 2}))
+    client, request, caller = bench.client(), prompt(token="T1"), RecordingCaller()
+    first = asyncio.create_task(client.run(request, caller))
+    work = await asyncio.wait_for(channel.next(), 5)
+    for code, refused in (
+        ("duplicate_request", prompt(request=request.request)),
+        ("conversation_busy", prompt(token="T1")),
+    ):
+        told = RecordingCaller()
+        end = error_of(await client.run(refused, told))
+        assert (end.code, end.stop_reason, end.sequence) == (code, "error", 2)
+        assert (told.acks[0].accepted, told.acks[0].reason) == (False, end.error)
+    second = asyncio.create_task(client.run(prompt(), RecordingCaller()))
+    other = await asyncio.wait_for(channel.next(), 5)
+    assert error_of(await client.run(prompt(), RecordingCaller())).code == "capacity"
+    for each in (work, other):
+        await each.done(Outcome(id=each.id, reason="completed", text="Fine.", follow_up_taken=True))
+    assert [text_of(await first), text_of(await second)] == ["Fine.", "Fine."]
+    await channel.close()

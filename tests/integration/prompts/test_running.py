@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a import messages as m
 from fisk_ai.bus.broker import Broker
+from fisk_ai.llm.model import TextBlock
+from fisk_ai.serving.contract import Outcome
 from fisk_ai.sessions.ids import session_id_for_token
 from fisk_ai.sessions.records import Meta
 from fisk_ai.testing.agent import call, say
@@ -142,3 +145,44 @@ async def test_the_card_says_what_the_agent_answers(bench: Bench) -> None:
     reply = await bench.caller.request(subjects.discovery("billing"), body, timeout_s=5)
     assert reply.refusal is not None
     assert "unexpected message protocol" in reply.refusal[1]
+
+
+async def test_fragments_and_numbers_of_model_calls_agree(bench: Bench) -> None:
+    first = call(("u1", "ls"))
+    await bench.serve(
+        model(replace(first, content=(TextBlock("Look."), *first.content)), say("Fine.")),
+        tools=[FakeTool(name="ls")],
+    )
+    caller = RecordingCaller()
+    await bench.client().run(prompt(deltas=True), caller)
+    fragments = [each for each in caller.blocks if isinstance(each, m.TextDeltaBlockEvent)]
+    assert [(each.iteration, each.text) for each in fragments] == [(1, "Look."), (2, "Fine.")]
+    states = [each for each in caller.blocks if isinstance(each, m.StatusBlockEvent)]
+    assert [each.iteration for each in states] == [1]
+
+
+async def test_a_terminal_counts_the_whole_conversation_and_a_status_one_call(
+    bench: Bench,
+) -> None:
+    await bench.serve(
+        model(say("one"), call(("u1", "ls")), say("two")), tools=[FakeTool(name="ls")]
+    )
+    client, caller = bench.client(), RecordingCaller()
+    token = (await client.run(prompt(), RecordingCaller())).token
+    end = await client.run(prompt("more", token=token), caller)
+    assert end.terminal.usage == m.UsageCounts(
+        input_tokens=3, output_tokens=3, llm_calls=3, tool_calls=1
+    )
+    (status,) = [each for each in caller.blocks if isinstance(each, m.StatusBlockEvent)]
+    assert status.usage == m.UsageCounts(input_tokens=1, output_tokens=1)
+
+
+async def test_the_work_of_a_request_knows_its_callers_trace(bench: Bench) -> None:
+    channel = await bench.channel(bench.config())
+    trace = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
+    run = asyncio.create_task(bench.client().run(prompt(traceparent=trace), RecordingCaller()))
+    work = await asyncio.wait_for(channel.next(), 5)
+    assert work.traceparent == trace
+    await work.done(Outcome(id=work.id, reason="completed", text="Fine."))
+    assert text_of(await run) == "Fine."
+    await channel.close()
