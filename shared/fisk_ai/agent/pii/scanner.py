@@ -21,7 +21,8 @@ from fisk_ai.errors import FiskError
 TEXT_LIMIT_BYTES: Final = 1024 * 1024
 """Bytes of one text: a larger one is refused, since half a scan would pass for a whole one."""
 
-_RULES: Final = (*PERSONAL, *SECRETS, *CREDENTIALS)
+RULES: Final = (*PERSONAL, *SECRETS, *CREDENTIALS)
+"""Every rule, in the order in which they run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Scanner:
 
     @cached_property
     def _detectors(self) -> tuple[Detector, ...]:
-        return tuple(map(compiled, _RULES))
+        return tuple(map(compiled, RULES))
 
     def _scan(self, text: str, data: bytes) -> Scan:
         """Run each detector over what those before it left."""

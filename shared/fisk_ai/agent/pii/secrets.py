@@ -36,6 +36,10 @@ _REFERENCE: Final = (b"$", b"{", b"<", b"%", b"[")
 
 _PATH: Final = (b"/", b"./", b"../", b"~/")
 _IDENTIFIERS: Final = re.compile(rb"[A-Za-z0-9_.]+")
+_MEMBER_PART: Final = rb"[A-Za-z_]+(?:[0-9]{1,3}[A-Za-z_]*)?"
+_MEMBER: Final = re.compile(_MEMBER_PART + rb"(?:\." + _MEMBER_PART + rb")+")
+"""A member of a module or an object, such as ``win32typing.PyHKEY``."""
+
 _SEPARATOR: Final = re.compile(rb"[/._:-]+")
 _WORD: Final = re.compile(rb"[A-Za-z]*[0-9]{0,8}")
 """Letters, then a number: a name, a version, a year. In anything drawn by lot a letter follows a
@@ -74,6 +78,8 @@ def _is_code(value: bytes, match: Match) -> bool:
     """Say whether the unquoted value is a call, an index, or a name of several words."""
     end = match.span()[1]
     if match.string[end : end + 1] in (b"(", b"[", b"{", b"<"):
+        return True
+    if _MEMBER.fullmatch(value):
         return True
     is_name = _IDENTIFIERS.fullmatch(value) is not None and _SEPARATOR.search(value) is not None
     return is_name and _is_wordy(value)
