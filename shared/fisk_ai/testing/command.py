@@ -131,6 +131,7 @@ class Agent:
     application: FakeApplication
     environ: dict[str, str]
     started: list[Running] = field(default_factory=list[Running])
+    terminals: list[Terminal] = field(default_factory=list["Terminal"])
 
     @classmethod
     def make(cls, home: Path) -> Agent:
@@ -149,10 +150,10 @@ class Agent:
 
     def close(self) -> None:
         """End what a test left running."""
-        for running in self.started:
-            if running.process.poll() is None:
-                running.process.kill()
-                running.process.wait(DEADLINE_S)
+        for left in (*self.started, *self.terminals):
+            if left.process.poll() is None:
+                left.process.kill()
+                left.process.wait(DEADLINE_S)
 
     @property
     def gate_file(self) -> Path:
@@ -228,6 +229,10 @@ def session_of(text: str) -> str:
     return found[1]
 
 
+_INPUT_OPEN, _INPUT_CLOSED = "\x1b[?2004h", "\x1b[?2004l"
+"""How a line editor asks a terminal to mark what is pasted, and to stop that."""
+
+
 class Terminal:
     """A command whose input and errors are a real terminal, and on request its output, too."""
 
@@ -239,6 +244,8 @@ class Terminal:
         What it says beside its output goes to ``errors`` where that is given.
         """
         self._leader, follower = pty.openpty()
+        self._before = termios.tcgetattr(follower)[:4]
+        agent.terminals.append(self)
         self._seen = bytearray()
         self._out = agent.home / "terminal-out"
         with self._out.open("wb") as stdout, (errors or Path(os.devnull)).open("wb") as stderr:
@@ -269,6 +276,16 @@ class Terminal:
     def wait_shown(self, text: str, *, times: int = 1) -> None:
         """Wait until ``text`` was shown so many times."""
         until(f"{text!r} on the screen", lambda: self.screen().count(text) >= times)
+
+    def wait_input(self, times: int = 1) -> None:
+        """Wait until the input line of a chat was opened so many times."""
+        self.wait_shown(f"{_INPUT_OPEN}> ", times=times)
+
+    def is_restored(self) -> bool:
+        """Say whether the terminal works as before the command began, once it has ended."""
+        until("the command ends", lambda: bool(self.screen()) and self.process.poll() is not None)
+        is_marking = self.screen().rfind(_INPUT_OPEN) > self.screen().rfind(_INPUT_CLOSED)
+        return termios.tcgetattr(self._leader)[:4] == self._before and not is_marking
 
     def type(self, text: str) -> None:
         """Press keys; U+0003 is Ctrl-C and U+0004 Ctrl-D."""
