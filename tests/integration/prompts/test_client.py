@@ -14,7 +14,14 @@ from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a import messages as m
 from fisk_ai.a2a.client import AgentClient, ClientLimits, Given, IncompleteTaskError, TaskEnd
 from fisk_ai.bus.connection import Connection, ConnectOptions, Inbound, connect
-from fisk_ai.errors import AgentUnavailableError, FiskError, ProtocolError, ServiceRefusedError
+from fisk_ai.errors import (
+    AgentUnavailableError,
+    BusTimeoutError,
+    FiskError,
+    ProtocolError,
+    ProtocolMismatchError,
+    ServiceRefusedError,
+)
 from fisk_ai.testing.broker import running_server
 from fisk_ai.testing.caller import RecordingCaller
 
@@ -423,3 +430,117 @@ async def test_a_terminal_lost_with_the_broker_is_asked_after_when_the_broker_is
             async with asyncio.timeout(10):
                 await running
         await caller.drop()
+
+
+async def test_a_frozen_worker_is_probed_again_and_the_limit_decides(agent: Agent) -> None:
+    probes: list[bytes] = []
+
+    async def freeze(worker: Worker) -> None:
+        async def hang(inbound: Inbound) -> None:
+            probes.append(inbound.body)
+
+        subject = subjects.cancel("billing", worker.request.request)
+        await worker.connection.watch(subject, hang)
+        await worker.ack()
+
+    limits = replace(SHORT, probe_s=0.05, control_s=0.05, idle_s=0.5)
+    with pytest.raises(IncompleteTaskError, match="said nothing"):
+        await agent.run(freeze, limits=limits)
+    assert len(probes) > 1
+    assert set(probes) == {b""}
+
+
+async def test_a_read_is_not_probed_since_nobody_runs_it(agent: Agent) -> None:
+    async def slow(inbound: Inbound) -> None:
+        request = codec.decode(inbound.body)
+        assert isinstance(request, m.RequestRead)
+        ack = m.Ack(**m.reply_header(request, "billing", 1), accepted=True)
+        await inbound.respond(codec.encode(ack))
+
+    await agent.worker.watch(subjects.task("billing"), slow)
+    header = m.request_header(m.Sender(name="terminal"), "billing")
+    request = m.RequestRead(**header, conversation_token="T1", replay=1)
+    limits = replace(SHORT, probe_s=0.01, lost_s=0.01, idle_s=0.3)
+    client = AgentClient(agent.caller, "billing", "terminal", limits=limits)
+    with pytest.raises(IncompleteTaskError, match="said nothing"):
+        await client.run(request, RecordingCaller())
+
+
+async def test_a_set_whose_ack_was_lost_is_read_all_the_same(agent: Agent) -> None:
+    async def begin_late(worker: Worker) -> None:
+        worker.sequence = 1
+        await worker.event()
+        await worker.end()
+
+    caller = RecordingCaller()
+    end = await agent.run(begin_late, caller)
+    assert isinstance(end.terminal, m.Result)
+    assert (caller.acks, caller.blocks, end.gaps, end.token) == ([], [TEXT], 1, "")
+
+
+async def test_a_terminal_without_the_final_header_is_an_end(agent: Agent) -> None:
+    async def end_plainly(worker: Worker) -> None:
+        await worker.ack()
+        await worker.say(m.Result(**worker.header(), stop_reason="a_new_reason"))
+
+    end = await agent.run(end_plainly)
+    assert end.terminal.stop_reason == "a_new_reason"
+
+
+async def test_a_control_message_that_nobody_answers_is_an_error_in_time(agent: Agent) -> None:
+    async def ignore(inbound: Inbound) -> None:
+        await asyncio.sleep(0)
+
+    await agent.worker.watch(subjects.cancel("billing", "R1"), ignore)
+    limits = replace(SHORT, control_s=0.05)
+    client = AgentClient(agent.caller, "billing", "terminal", limits=limits)
+    with pytest.raises(BusTimeoutError):
+        await client.cancel("R1")
+
+
+@pytest.mark.parametrize(("status", "text"), [("404", "not here"), ("500", "a bug")])
+async def test_a_refused_cancel_carries_its_status(agent: Agent, status: str, text: str) -> None:
+    async def refuse(inbound: Inbound) -> None:
+        await inbound.refuse(status, text)
+
+    await agent.worker.watch(subjects.cancel("billing", "R1"), refuse)
+    client = AgentClient(agent.caller, "billing", "terminal")
+    with pytest.raises(ServiceRefusedError, match=f"{status}: {text}") as caught:
+        await client.cancel("R1")
+    assert caught.value.status == status
+
+
+async def test_the_idle_limit_starts_anew_when_the_last_question_closes(agent: Agent) -> None:
+    async def ask(worker: Worker) -> None:
+        async def take(inbound: Inbound) -> None:
+            reply = codec.decode(inbound.body)
+            ack = m.Ack(**m.reply_header(reply, "billing"), accepted=True)
+            await inbound.respond(codec.encode(ack))
+
+        await worker.alive()
+        subject = subjects.elicit("billing", worker.request.request)
+        await worker.connection.watch(subject, take)
+        await worker.ack()
+        await worker.ask()
+
+    loop, closed = asyncio.get_running_loop(), list[float]()
+
+    async def think(question: m.AnyQuestion) -> Given:
+        await asyncio.sleep(SHORT.idle_s * 1.2)
+        closed.append(loop.time())
+        return "once"
+
+    with pytest.raises(IncompleteTaskError, match="said nothing"):
+        await agent.run(ask, RecordingCaller(person=think), limits=SHORT)
+    assert loop.time() - closed[0] >= SHORT.idle_s
+
+
+async def test_a_card_that_is_none_is_told_apart_from_a_refusal(agent: Agent) -> None:
+    async def ack(inbound: Inbound) -> None:
+        request = codec.decode(inbound.body)
+        message = m.Ack(**m.reply_header(request, "billing"), accepted=True)
+        await inbound.respond(codec.encode(message))
+
+    await agent.worker.watch(subjects.discovery("billing"), ack)
+    with pytest.raises(ProtocolMismatchError, match="no card"):
+        await AgentClient(agent.caller, "billing", "terminal").card(5)
