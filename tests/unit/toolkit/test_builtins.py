@@ -105,6 +105,21 @@ def test_an_entry_can_ask_a_person_before_each_call() -> None:
     assert encode.trace_line(b'{"text":"a secret"}') == "base64_encode 'a secret'"
 
 
+@pytest.mark.parametrize("configured", [True, False])
+async def test_files_are_read_below_the_root_directory_else_below_the_base(
+    tmp_path: Path, *, configured: bool
+) -> None:
+    for name in ("root", "base"):
+        (tmp_path / name / "docs").mkdir(parents=True)
+        (tmp_path / name / "docs" / "note").write_text(name, encoding="utf-8")
+    harness = {"tools": [{"name": "read_file", "options": {"root": "docs"}}]}
+    written = {"harness": harness, "root_directory": str(tmp_path / "root") if configured else ""}
+    config = Config.model_validate(written)
+    (read,) = build(config, memory=None, base=tmp_path / "base").tools
+    outcome = await read.execute(CallContext(), b'{"path":"note"}', ExecDeps())
+    assert f'"content":"{"root" if configured else "base"}"' in outcome.output
+
+
 async def test_a_text_is_encoded_as_utf_8(tmp_path: Path) -> None:
     (encode,) = of({"tools": [{"name": "base64_encode"}]}).tools
     for raw, encoded in (

@@ -39,7 +39,7 @@ def build(config: Config, *, memory: MemoryStore | None, base: Path | None = Non
     """Build what ``config`` enables, in the order questions, memory, ``harness.tools``.
 
     Tools of a ``memory`` that is not there are built all the same, so that they can be listed;
-    calling one fails. ``base`` is where a relative root of a file tool starts.
+    calling one fails. A file tool's relative root starts at ``root_directory``, else at ``base``.
 
     Raises:
         ConfigError: an entry of ``harness.tools`` that cannot be meant, or a filter that does not
@@ -68,4 +68,5 @@ def _enabled(
 
         tools = memory_tools(memory, read_only=harness.memory.read_only)
         yield from ((tool, MEMORY_FEATURE) for tool in tools)
-    yield from ((tool, TOOLS_FEATURE) for tool in harness_tools.build(harness.tools, base=base))
+    root = Path(config.root_directory) if config.root_directory else base
+    yield from ((tool, TOOLS_FEATURE) for tool in harness_tools.build(harness.tools, base=root))
