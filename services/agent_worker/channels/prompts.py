@@ -36,7 +36,13 @@ from fisk_ai.a2a.reply_set import KEEPALIVE_S, ReplySet
 from fisk_ai.bus.connection import Connection, Inbound
 from fisk_ai.bus.service import Service
 from fisk_ai.config import Config
-from fisk_ai.errors import BusError, ConfigError, ProtocolError, StoreError
+from fisk_ai.errors import (
+    BusError,
+    ConfigError,
+    MessageTooLargeError,
+    ProtocolError,
+    StoreError,
+)
 from fisk_ai.serving.contract import ChannelDoneError, Work
 from fisk_ai.sessions.ids import session_id_for_token
 from fisk_ai.sessions.store import Store
@@ -146,7 +152,7 @@ class PromptsChannel:
         return await self._connection.fault()
 
     async def _on_card(self, inbound: Inbound) -> None:
-        message = await read(inbound, "the request")
+        message = await read(inbound, "the request", _card_refusal)
         if message is None:
             return
         if not isinstance(message, DiscoveryRequest):
@@ -273,6 +279,13 @@ class PromptsChannel:
 
 _DRAINING = Ending("draining", "error", "this worker began to shut down before the run; try again")
 _BROKEN = Ending("failed", "error", "the run could not be started")
+
+
+def _card_refusal(error: ProtocolError) -> str:
+    """Word a refusal as readers of this endpoint know it."""
+    if isinstance(error, MessageTooLargeError):
+        return f"request exceeds {codec.MESSAGE_LIMIT} bytes"
+    return f"invalid request: {error}"
 
 
 async def _refuse(reply_set: ReplySet, refusal: Refusal) -> None:

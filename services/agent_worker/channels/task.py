@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent_worker.channels.admission import Admission, Slot
@@ -177,10 +178,13 @@ def is_follow_up(request: RunRequest) -> bool:
     return isinstance(request, RequestPrompt) and bool(request.conversation_token)
 
 
-async def read(inbound: Inbound, what: str) -> AnyMessage | None:
+async def read(
+    inbound: Inbound, what: str, words: Callable[[ProtocolError], str] = str
+) -> AnyMessage | None:
     """Return the message of a request, or refuse it as invalid and return ``None``.
 
-    One without a reply subject is dropped unread: its sender could not be told what became of it.
+    ``words`` says how a refusal is worded. A request without a reply subject is dropped unread:
+    its sender could not be told what became of it.
     """
     if not inbound.reply:
         _log.info("dropped %s on %s: it names no reply subject", what, inbound.subject)
@@ -188,5 +192,5 @@ async def read(inbound: Inbound, what: str) -> AnyMessage | None:
     try:
         return codec.decode(inbound.body, what)
     except ProtocolError as exc:
-        await inbound.refuse("400", str(exc))
+        await inbound.refuse("400", words(exc))
         return None

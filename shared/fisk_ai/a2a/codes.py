@@ -17,6 +17,7 @@ from fisk_ai.errors import (
     NotDeferredError,
     NotFoundError,
     ProviderError,
+    RefusedError,
     ResultTooLargeError,
 )
 from fisk_ai.sessions.records import Reason
@@ -129,6 +130,8 @@ def _refused_by_session(facts: Facts) -> Ending | None:
         code = "unknown_conversation"
     elif isinstance(error, LockedError) and not facts.started:
         code = "conversation_busy"
+    elif _is_refused(error) and not facts.started:
+        code = "failed"  # also of a follow-up: sending it again would be refused again
     return _ending(code, facts, str(error)) if code else None
 
 
@@ -138,7 +141,7 @@ def _parked(facts: Facts) -> Ending | None:
         words = _words(facts.error, "the token budget of this conversation is used up")
         return _ending("budget_exhausted", facts, f"{words}; it takes no further turn until then")
     if facts.follow_up and not facts.taken and not typed:
-        return Ending("turn_not_taken", "suspended", _not_taken(facts))
+        return _ending("turn_not_taken", facts, _not_taken(facts))
     if facts.waiting:
         calls = ",".join(facts.waiting)
         return _ending(
@@ -181,8 +184,14 @@ def _ending(code: ErrorCode, facts: Facts, text: str) -> Ending:
 
 
 def _not_taken(facts: Facts) -> str:
-    settled = "earlier work of this conversation came first and the new message was not used"
-    return f"{settled}: {_words(facts.error, 'settle it, then send the message again')}"
+    if facts.reason == "suspended" or facts.error is None:
+        settled = "earlier work of this conversation came first and the new message was not used"
+        return f"{settled}: {_words(facts.error, 'settle it, then send the message again')}"
+    return f"the new message was not used: {_words(facts.error, 'the run failed before it')}"
+
+
+def _is_refused(error: Exception | None) -> bool:
+    return isinstance(error, RefusedError) and not isinstance(error, DriftError)
 
 
 def _words(error: Exception | None, otherwise: str) -> str:

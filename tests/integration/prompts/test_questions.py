@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 
 import pytest
 
@@ -12,12 +13,14 @@ from fisk_ai.a2a.client import Given
 from fisk_ai.testing.agent import call, say
 from fisk_ai.testing.caller import RecordingCaller
 from fisk_ai.testing.prompts import (
+    ASKS,
     GATED,
     Bench,
     Hold,
     absent,
     error_of,
     header,
+    last_results,
     model,
     person,
     prompt,
@@ -90,9 +93,9 @@ async def test_a_second_answer_is_told_that_the_question_is_closed(bench: Bench)
     assert text_of(await run) == "Gone."
 
 
-@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize("digest", ["as shown", "", "b" * 64])
 async def test_silence_suspends_and_a_late_approval_counts_for_what_was_shown(
-    bench: Bench, *, changed: bool
+    bench: Bench, digest: str
 ) -> None:
     tool = FakeTool(name="node_rm", own_tags=GATED)
     await bench.serve(
@@ -105,8 +108,9 @@ async def test_silence_suspends_and_a_late_approval_counts_for_what_was_shown(
     assert (error_of(end).code, end.unsent) == ("suspended", ())
     (question,) = caller.questions
     assert isinstance(question, m.ElicitRequestApprove)
-    digest = "b" * 64 if changed else question.args_sha256
-    answer = m.Answer(tool_use_id="u1", kind="approve", choice="once", args_sha256=digest)
+    bound = question.args_sha256 if digest == "as shown" else digest
+    changed = bound == "b" * 64
+    answer = m.Answer(tool_use_id="u1", kind="approve", choice="once", args_sha256=bound)
     again = person("no")
     request = m.RequestAnswer(**header(), conversation_token=caller.token, answer=answer)
     assert text_of(await bench.client().run(request, again)) == "Done."
@@ -137,3 +141,87 @@ async def test_a_decision_that_came_too_late_is_handed_back(bench: Bench) -> Non
     end = await client.run(request, RecordingCaller(person=slow))
     assert error_of(end).code == "suspended"
     assert [(each.tool_use_id, each.choice) for each in end.unsent] == [("u1", "always")]
+
+
+ASKED = {
+    "confirm": ("u1", "ask_human_confirm", b'{"question":"Go?"}'),
+    "select": ("u1", "ask_human_select", b'{"question":"Which?","options":["red","blue"]}'),
+    "input": ("u1", "ask_human_input", b'{"question":"Who?","default":"Bo"}'),
+}
+
+
+@pytest.mark.parametrize(
+    ("kind", "given", "result"),
+    [
+        ("confirm", True, {"confirmed": True}),
+        ("confirm", False, {"confirmed": False}),
+        ("select", 1, {"selected": "blue"}),
+        ("input", "Ann", {"value": "Ann"}),
+        ("input", "", {"value": ""}),
+    ],
+)
+async def test_a_question_of_the_model_gets_its_callers_answer(
+    bench: Bench, kind: str, given: Given, result: dict[str, object]
+) -> None:
+    serving = await bench.serve(
+        model(call(ASKED[kind]), say("Done.")), prompts={"elicit": True}, harness=ASKS
+    )
+    caller = person(given)
+    assert text_of(await bench.client().run(prompt(), caller)) == "Done."
+    assert json.loads(last_results(serving.model)["u1"]) == result
+    (question,) = caller.questions
+    assert (m.protocol_of(question).rpartition(".")[2], question.tool_use_id) == (kind, "u1")
+
+
+@pytest.mark.parametrize("kind", sorted(ASKED))
+async def test_a_caller_without_a_person_lets_the_tool_say_that_nobody_answered(
+    bench: Bench, kind: str
+) -> None:
+    serving = await bench.serve(
+        model(call(ASKED[kind]), say("Done.")), prompts={"elicit": True}, harness=ASKS
+    )
+    assert text_of(await bench.client().run(prompt(), person(None))) == "Done."
+    result = json.loads(last_results(serving.model)["u1"])
+    assert not any(value for key, value in result.items() if key != "reason")
+    assert "no operator" in result["reason"]
+
+
+@pytest.mark.parametrize("kind", sorted(ASKED))
+async def test_an_answer_that_does_not_fit_settles_the_question_and_decides_nothing(
+    bench: Bench, kind: str
+) -> None:
+    serving = await bench.serve(
+        model(call(ASKED[kind]), say("Done.")), prompts={"elicit": True}, harness=ASKS
+    )
+    request, caller = prompt(), absent()
+    run = asyncio.create_task(bench.client().run(request, caller))
+    await asyncio.wait_for(caller.asked.wait(), 5)
+    name = caller.questions[0].question_id
+    wrong: m.AnyElicitReply = m.ElicitReplyApprove(**header(), question_id=name, choice="always")
+    if kind == "select":
+        wrong = m.ElicitReplySelect(**header(), question_id=name, index=2)
+    subject = subjects.elicit("billing", request.request)
+    reply = await bench.caller.request(subject, codec.encode(wrong), timeout_s=5)
+    ack = codec.decode(reply.body)
+    assert isinstance(ack, m.Ack)
+    assert (ack.accepted, ack.sequence) == (True, 0)
+    assert text_of(await run) == "Done."
+    result = json.loads(last_results(serving.model)["u1"])
+    assert not any(value for key, value in result.items() if key != "reason")
+    assert len(caller.questions) == 1
+
+
+async def test_a_question_too_large_to_send_denies_its_call_and_the_run_goes_on(
+    bench: Bench,
+) -> None:
+    tool = FakeTool(name="node_rm", own_tags=GATED)
+    huge = b'{"name":"' + b"x" * codec.MESSAGE_LIMIT + b'"}'
+    await bench.serve(
+        model(call(("u1", "node_rm", huge)), say("Not gone.")),
+        tools=[tool],
+        prompts={"elicit": True},
+    )
+    caller = person("once")
+    end = await bench.client().run(prompt(), caller)
+    assert (text_of(end), caller.questions, tool.calls) == ("Not gone.", [], [])
+    assert end.gaps == 0

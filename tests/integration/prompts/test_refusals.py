@@ -59,6 +59,27 @@ async def test_what_is_no_request_is_refused_before_anything_is_acknowledged(
     assert reply.body == b""
 
 
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [
+        (b"", "invalid request: "),
+        (b"x" * (codec.MESSAGE_LIMIT + 1), "request exceeds 786432 bytes"),
+        (
+            codec.encode(m.Cancel(**header())),
+            'unexpected message protocol: got "io.choria.fisk-ai.v1.cancel", want',
+        ),
+    ],
+)
+async def test_what_asks_for_no_card_is_refused_in_the_words_of_its_endpoint(
+    bench: Bench, body: bytes, complaint: str
+) -> None:
+    await bench.serve(model())
+    reply = await bench.caller.request(subjects.discovery("billing"), body, timeout_s=5)
+    assert reply.refusal is not None
+    assert (reply.refusal[0], reply.body) == ("400", b"")
+    assert reply.refusal[1].startswith(complaint)
+
+
 async def test_a_reply_subject_outside_an_inbox_is_dropped_unread(bench: Bench) -> None:
     serving = await bench.serve(model(say("no")))
     for reply in ("fisk.session.billing.t-1", "choria.fisk-ai.task.billing"):

@@ -58,6 +58,18 @@ CASES: list[tuple[str, Facts, str, str]] = [
         "suspended",
     ),
     (
+        "a refused follow-up would be refused again",
+        Facts(error=errors.RefusedError("another provider"), follow_up=True),
+        "failed",
+        "error",
+    ),
+    (
+        "a follow-up that failed before it was taken",
+        Facts(reason="error", error=FAILED, follow_up=True, started=True),
+        "turn_not_taken",
+        "error",
+    ),
+    (
         "drift is told before the follow-up",
         Facts(error=errors.DriftError("x", lines=()), follow_up=True),
         "config_drift",
@@ -125,6 +137,13 @@ def test_a_used_up_budget_says_that_no_further_turn_is_taken() -> None:
     )
 
 
+def test_a_message_that_was_not_used_is_told_why() -> None:
+    parked = disposition(Facts(reason="suspended", follow_up=True, waiting=("u",))).text
+    assert "earlier work of this conversation came first" in parked
+    denied = disposition(Facts(reason="error", error=FAILED, follow_up=True)).text
+    assert denied == f"the new message was not used: {FAILED}"
+
+
 def test_a_crash_and_a_foreign_error_tell_nothing_of_their_detail() -> None:
     for facts in (
         Facts(crashed=True, error=SECRET),
@@ -144,6 +163,8 @@ ERRORS = [
     errors.LockedError("x"),
     errors.NotFoundError("x"),
     errors.DriftError("x", lines=()),
+    errors.RefusedError("x"),
+    errors.NotDeferredError("x"),
     errors.ProviderError("x", failure="overloaded"),
 ]
 REASONS = [None, "completed", "suspended", "error", "budget", "max_iterations"]
