@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import select
+import socket
 import statistics
 import subprocess
 import sys
@@ -91,6 +92,27 @@ class Home:
         assert command.returncode == 1, said
         return took_s
 
+    def time_to_connection(self, endpoint: socket.socket) -> float:
+        """Return the seconds until a run without a script connects to its model's endpoint."""
+        address = "http://{}:{}".format(*endpoint.getsockname())
+        environ = self.environ(ANTHROPIC_API_KEY="none", ANTHROPIC_BASE_URL=address)
+        started = time.perf_counter()
+        with subprocess.Popen(
+            [command_path(), "run", "hello"],
+            cwd=self.directory,
+            env=environ,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        ) as command:
+            try:
+                connection, _ = endpoint.accept()
+                took_s = time.perf_counter() - started
+                connection.close()
+            finally:
+                command.kill()
+        return took_s
+
     def sessions(self) -> list[str]:
         """Return the records of every session as text."""
         runs = self.directory / ".local" / "state" / "fisk-ai" / "runs"
@@ -152,6 +174,23 @@ def test_the_first_model_request_of_a_hosted_run(home: Home, row: Row, note: Not
         f"{len(home.application.commands)} commands with a flag and an argument each; agent.yaml\n"
         + _indented(CONFIG.format(application="app/fake"))
         + f"played with --script\n{_indented(SCRIPT)}"
+    )
+
+
+def test_the_first_request_to_a_real_model(home: Home, row: Row) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as endpoint:
+        endpoint.settimeout(60)
+        asked, bare = _medians(
+            HOSTED_ROUNDS,
+            lambda: home.time_to_connection(endpoint),
+            lambda: home.time(sys.executable, "-c", "import anthropic"),
+        )
+
+    row(
+        "first request to a real model / python -c 'import anthropic'",
+        f"{asked / bare:.2f}x",
+        "1.3x",
+        _of(HOSTED_ROUNDS, asked, bare),
     )
 
 
