@@ -29,11 +29,11 @@ from fisk_ai.toolkit.contract import (
 from fisk_ai.toolkit.inputs import normalised
 from fisk_ai.toolkit.prompter import DefaultDenyPrompter, Prompter
 
-TRACE_LIMIT = 500
-"""Code points of a traced call: one glance."""
+WORDING_LIMIT = 500
+"""Code points of a call as its author words it: one glance."""
 
-SUMMARY_LIMIT = 1_900
-"""Code points of a gated call: a question has 2000, of which the gate needs a few itself."""
+ARGUMENTS_LIMIT = 1_900
+"""Code points of a call nobody worded: a question has 2000, of which the gate needs a few itself."""
 
 OWN_KINDS: tuple[Kind, ...] = ("custom", "builtin")
 """Who may answer for a function; a command and another party's tool are made elsewhere."""
@@ -169,8 +169,8 @@ class FunctionTool:
         """Return the call as its summary words it, else as its trace does, else nothing."""
         given = normalised(raw)
         confirm, trace = self._spec.confirm, self._spec.trace
-        summary = _worded(confirm.summary, given, SUMMARY_LIMIT) if confirm is not None else ""
-        return summary or _worded(trace, given, TRACE_LIMIT)
+        summary = _worded(confirm.summary, given) if confirm is not None else ""
+        return summary or _worded(trace, given)
 
     def describe(self, raw: bytes) -> CallInfo:
         """Describe one call: traced when its author words it, else shown by itself."""
@@ -178,7 +178,7 @@ class FunctionTool:
             present="traced" if self._spec.trace is not None else "self_rendered",
             kind=self._spec.kind,
             display=self.trace_line(raw) or self._with_arguments(raw),
-            display_short=_worded(self._spec.trace, normalised(raw), TRACE_LIMIT),
+            display_short=_worded(self._spec.trace, normalised(raw)),
             needs_prompter=True,
             needs_work_dir=True,
             operator_paced=self._spec.operator_paced,
@@ -209,7 +209,7 @@ class FunctionTool:
         if self._spec.confirm is None:
             return ""
         given = normalised(raw).decode(errors="replace")
-        return f"{self.name} {words.elided(given, SUMMARY_LIMIT - len(self.name) - 1)}"
+        return f"{self.name} {words.elided(given, ARGUMENTS_LIMIT - len(self.name) - 1)}"
 
 
 def _check(spec: FunctionSpec) -> None:
@@ -254,11 +254,11 @@ def _tags(confirm: Confirm | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys((tags.CONFIRM, *confirm.tags))) if confirm is not None else ()
 
 
-def _worded(wording: Wording | None, raw: bytes, limit: int) -> str:
+def _worded(wording: Wording | None, raw: bytes) -> str:
     if wording is None:
         return ""
     try:
         line = wording(raw)
     except Exception:  # noqa: BLE001 - an author's words decide no call; its arguments are shown
         return ""
-    return sanitise.for_terminal(line, limit)
+    return sanitise.for_terminal(line, WORDING_LIMIT)

@@ -151,13 +151,14 @@ def test_models_are_told_of_declared_behaviour() -> None:
     assert told.behavior() == Behavior(read_only=True, open_world=False)
 
 
-def test_a_traced_call_is_worded_cleaned_and_cut() -> None:
+def test_the_wording_of_a_call_is_cleaned_and_cut() -> None:
     tool = FunctionTool(replace(SPEC, trace=in_words))
     info = tool.describe(b'{"key":"a"}')
     assert (info.present, info.display) == ("traced", 'keep {"key":"a"}')
     assert info.display_short == info.display
-    long = tool.trace_line(b"x" * 900)
-    assert (len(long), long[-1]) == (501, "…")
+    gated = FunctionTool(replace(SPEC, confirm=Confirm(summary=in_words)))
+    for long in (tool.trace_line(b"x" * 900), gated.trace_line(b"x" * 900)):
+        assert (len(long), long[-1]) == (501, "…")
 
 
 def test_a_gated_tool_is_gated_by_its_first_tag_whatever_else_it_carries() -> None:
