@@ -228,10 +228,13 @@ def _read_regular(path: Path) -> bytes:
         if exc.errno in (errno.ELOOP, errno.ENXIO):  # a link; a socket
             raise _not_regular(path) from exc
         raise
-    with os.fdopen(fd, "rb") as file:
+    try:
         if not stat.S_ISREG(os.fstat(fd).st_mode):
             raise _not_regular(path)
-        return file.read(VALUE_LIMIT_BYTES + 1)
+        with os.fdopen(fd, "rb", closefd=False) as file:
+            return file.read(VALUE_LIMIT_BYTES + 1)
+    finally:
+        os.close(fd)
 
 
 def _not_regular(path: Path) -> StoreError:
