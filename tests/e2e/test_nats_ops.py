@@ -38,8 +38,10 @@ def nats(url: str, *arguments: str) -> str:
 
 
 def messages(url: str) -> int:
-    state: Mapping[str, int] = json.loads(nats(url, "stream", "state", "ORDERS", "--json"))
-    return state["messages"]
+    info: Mapping[str, Mapping[str, int]] = json.loads(
+        nats(url, "stream", "info", "ORDERS", "--json")
+    )
+    return info["state"]["messages"]
 
 
 @pytest.fixture
