@@ -15,6 +15,7 @@ from fisk_ai.bus.guard import DEFAULT_BOUND, Guard, ReplyRule, Watch, close_all
 from fisk_ai.bus.health import Health
 from fisk_ai.bus.inbox import Inbox, received
 from fisk_ai.bus.library import LOST, Client, errors, subscribe
+from fisk_ai.bus.login import Login, log_in
 from fisk_ai.bus.messages import Handler, Inbound, Received, wire_bytes
 from fisk_ai.bus.options import ConnectOptions, check_inbox, checked_prefixes
 from fisk_ai.bus.service import Service
@@ -243,8 +244,9 @@ async def connect(options: ConnectOptions) -> Connection:
     accepted = checked_prefixes(options.accepted_prefixes)
     check_inbox(options.inbox_prefix)
     servers = options.servers()
+    login = await asyncio.to_thread(log_in, options)
     health = Health(own_prefixes=bool(accepted))
-    client = Client()
+    client = Client(needs_tls=login.needs_tls, public_key=login.public_key)
     connection = Connection(client, health, accepted)
 
     async def closed() -> None:
@@ -256,7 +258,7 @@ async def connect(options: ConnectOptions) -> Connection:
         connection.wake_inboxes()
 
     attempt = asyncio.create_task(
-        _open(client, servers, options, health, closed=closed, reconnected=reconnected)
+        _open(client, servers, options, login, health, closed=closed, reconnected=reconnected)
     )
     refused = asyncio.create_task(health.refused())
     try:
@@ -270,12 +272,6 @@ async def connect(options: ConnectOptions) -> Connection:
             return connection
         reason = refused.result() if refused.done() else ""
         raise SetupError(_failure(options, health, reason), key="url")
-    except ImportError as exc:
-        raise SetupError(
-            f'the credentials file "{options.creds}" needs the Python package {exc.name}; '
-            "install it",
-            key="FISK_AI_NATS_CREDS",
-        ) from exc
     except LOST as exc:
         raise SetupError(_failure(options, health, str(exc)), key="url") from exc
     finally:
@@ -289,6 +285,7 @@ async def _open(
     client: Client,
     servers: list[str],
     options: ConnectOptions,
+    login: Login,
     health: Health,
     *,
     closed: Callable[[], Awaitable[None]],
@@ -302,9 +299,12 @@ async def _open(
         reconnected_cb=reconnected,
         closed_cb=closed,
         user=options.user or None,
-        password=options.password or None,
+        password=options.password if options.user else None,
         token=options.token or None,
-        user_credentials=options.creds or None,
+        signature_cb=login.sign,
+        user_jwt_cb=login.jwt,
+        tls=login.tls,
+        tls_handshake_first=options.tls is not None and options.tls.first,
         inbox_prefix=options.inbox_prefix,
         connect_timeout=ATTEMPT_TIMEOUT_S,  # pyright: ignore[reportArgumentType] - any number does
         reconnect_time_wait=RECONNECT_WAIT_S,  # pyright: ignore[reportArgumentType] - likewise
@@ -318,7 +318,7 @@ async def _open(
 
 def _failure(options: ConnectOptions, health: Health, detail: str = "") -> str:
     reason = detail or health.last_error or f"no answer within {options.connect_timeout_s:g} s"
-    return f"connecting to NATS at {options.shown()}: {reason}"
+    return f"connecting to {options.place()}: {reason}"
 
 
 async def _give_up(attempt: asyncio.Task[None], client: Client) -> None:

@@ -40,8 +40,20 @@ class Client(NatsClient):
     nats-py writes the ping of a flush past the commands that still wait to be written, so the
     broker may answer it before it knows of a subscription. And each pong completes the future of
     the oldest flush: on one that was cancelled or timed out it fails, its read loop ends, and the
-    connection stays open and hears nothing.
+    connection stays open and hears nothing. An address ``tls://`` does not bind it either: it logs
+    in over a connection in the clear when whoever answers offers no other.
     """
+
+    def __init__(self, *, needs_tls: bool = False, public_key: str = "") -> None:
+        """``needs_tls`` forbids a login in the clear; ``public_key`` is sent with a signature."""
+        super().__init__()
+        self._needs_tls = needs_tls
+        self._public_nkey = public_key or None
+
+    def _connect_command(self) -> bytes:
+        if self._needs_tls and not self._server_info.get("tls_required"):
+            raise errors.SecureConnWantedError
+        return super()._connect_command()
 
     def forget_unsent(self) -> None:
         """Drop what waits for a broker that is away; closing would write it to a closed socket."""

@@ -24,13 +24,29 @@ _LITERAL_TOKEN = re.compile(r"[^\s.*>$]+")
 _SCHEMES = ("nats", "tls")
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tls:
+    """How the connection is encrypted; naming any of it means that it must be.
+
+    ``cert`` and ``key`` are this client's own, ``ca`` is whom it believes in place of the system's
+    authorities. With ``first`` nothing at all is said before the connection is encrypted.
+    """
+
+    cert: str = ""
+    key: str = ""
+    ca: str = ""
+    first: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class ConnectOptions:
     """One connection: where to, as whom, and from whom it takes requests.
 
     ``url`` may be a comma-separated list. ``name`` says what the connection is for; the broker
-    lists it as ``fisk-ai <name>``. ``accepted_prefixes`` are the inbox prefixes of callers beside
-    the built-in ones.
+    lists it as ``fisk-ai <name>``. Of the ways to log in at most one is given: ``user`` and
+    ``password``, ``token``, the credentials file ``creds``, the seed file ``nkey``, or ``user_jwt``
+    with its ``user_seed``. ``context`` names where all this was read, for messages.
+    ``accepted_prefixes`` are the inbox prefixes of callers beside the built-in ones.
     """
 
     url: str = field(repr=False)
@@ -39,6 +55,11 @@ class ConnectOptions:
     password: str = field(default="", repr=False)
     token: str = field(default="", repr=False)
     creds: str = ""
+    nkey: str = ""
+    user_jwt: str = field(default="", repr=False)
+    user_seed: str = field(default="", repr=False)
+    tls: Tls | None = None
+    context: str = ""
     inbox_prefix: str = "_INBOX"
     connect_timeout_s: float = CONNECT_TIMEOUT_S
     accepted_prefixes: tuple[str, ...] = ()
@@ -57,6 +78,11 @@ class ConnectOptions:
     def shown(self) -> str:
         """Return the addresses without user, password or token, for people and logs."""
         return ",".join(without_credentials(part) for part in self.url.split(","))
+
+    def place(self) -> str:
+        """Return what is connected to, for people: the context if there is one, and addresses."""
+        named = f'NATS context "{self.context}"' if self.context else "NATS"
+        return f"{named} at {self.shown()}"
 
 
 def without_credentials(url: str) -> str:
