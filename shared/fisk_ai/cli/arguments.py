@@ -10,10 +10,14 @@ from __future__ import annotations
 
 import argparse
 import re
-from collections.abc import Mapping, Sequence
-from typing import NoReturn
+from collections.abc import Callable, Mapping, Sequence
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, NoReturn
 
 from fisk_ai.errors import UsageError
+
+if TYPE_CHECKING:
+    from _typeshed import SupportsWrite
 
 _OFF = frozenset({"", "0", "f", "false", "n", "no", "off"})
 """Spellings with which an exported twin of a boolean flag says no."""
@@ -51,6 +55,12 @@ class CommandParser(argparse.ArgumentParser):
         """
         raise BadArgumentsError(_without_values(message), usage=self.format_usage())
 
+    def print_help(self, file: SupportsWrite[str] | None = None) -> None:
+        """Print the help; inside :func:`parser_of`, hand over this parser in place of that."""
+        if _asked.get():
+            raise _Described(self)
+        super().print_help(file)
+
     def switch(self, flag: str, text: str) -> None:
         """Add a boolean flag: ``True`` when typed, ``None`` otherwise, never negatable."""
         self.add_argument(flag, action="store_const", const=True, default=None, help=text)
@@ -58,6 +68,35 @@ class CommandParser(argparse.ArgumentParser):
     def value(self, flag: str, metavar: str, text: str) -> None:
         """Add a flag that takes one value; ``None`` when it was not typed."""
         self.add_argument(flag, metavar=metavar, default=None, help=text)
+
+
+class _Described(Exception):
+    """Carries a finished parser out of the command that would have used it."""
+
+    def __init__(self, parser: CommandParser) -> None:
+        super().__init__(parser.prog)
+        self.parser = parser
+
+
+_asked: ContextVar[bool] = ContextVar("_asked", default=False)
+
+
+def parser_of(execute: Callable[[Sequence[str]], object], *words: str) -> CommandParser:
+    """Return the parser with which ``execute`` reads what stands behind ``words``; nothing runs.
+
+    So there is one description of every command: the parser that it uses.
+
+    Raises:
+        LookupError: the command came to its end without a parser.
+    """
+    token = _asked.set(True)
+    try:
+        execute((*words, "--help"))
+    except _Described as described:
+        return described.parser
+    finally:
+        _asked.reset(token)
+    raise LookupError(f"no parser reads {' '.join(words)!r}")
 
 
 def shown_word(word: str) -> str:

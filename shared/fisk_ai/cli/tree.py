@@ -10,6 +10,9 @@ from dataclasses import dataclass
 
 from fisk_ai.cli.arguments import BadArgumentsError, shown_word
 
+NOT_BUILT = "[not built yet]"
+"""Marks what is of a later release, in every list of commands or flags."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
@@ -22,13 +25,18 @@ class Command:
 
 
 COMMANDS = (
-    Command(name="run", help="Run the agent on a prompt", module="fisk_ai.cli.run"),
+    Command(name="run", help="Talk to the agent", module="fisk_ai.cli.run"),
     Command(
         name="session",
         help="List, show, answer and remove stored sessions",
         module="fisk_ai.cli.session",
     ),
     Command(name="info", help="Show what a configuration gives a model", module="fisk_ai.cli.info"),
+    Command(
+        name="completion",
+        help="Print what lets a shell complete commands",
+        module="fisk_ai.cli.completion",
+    ),
     Command(name="knowledge", help="Index and search documents", aliases=("rag", "k")),
     Command(name="mcp", help="Serve the tools over MCP"),
     Command(name="serve", help="Serve the agent to others"),
@@ -49,7 +57,7 @@ def listing(commands: tuple[Command, ...]) -> str:
     lines: list[str] = []
     for item in commands:
         aliases = f" ({', '.join(item.aliases)})" if item.aliases else ""
-        pending = "" if item.module else " [not built yet]"
+        pending = "" if item.module else f" {NOT_BUILT}"
         lines.append(f"  {item.name + aliases:<20} {item.help}{pending}")
     return "\n".join(lines)
 
