@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fisk_ai.llm.model import Usage
 from fisk_ai.render.tables import Document
 from fisk_ai.sessions.records import Deferred
 from fisk_ai.sessions.state import Counters, RunState
@@ -40,7 +41,7 @@ def _count(page: Document, state: RunState) -> None:
     page.item("Next iter", str(state.next_iteration))
     page.item("LLM calls", str(counters.llm_calls))
     page.item("Tool calls", _tool_calls(counters))
-    page.item("Tokens", _tokens(counters, state.meta.fingerprint.max_tokens))
+    page.item("Tokens", tokens_line(counters.usage, state.meta.fingerprint.max_tokens))
 
 
 def _tool_calls(counters: Counters) -> str:
@@ -48,8 +49,8 @@ def _tool_calls(counters: Counters) -> str:
     return f"{counters.tool_calls} (remote {remote}, mcp {mcp})"
 
 
-def _tokens(counters: Counters, budget: int) -> str:
-    usage = counters.usage
+def tokens_line(usage: Usage, budget: int) -> str:
+    """Return what was spent, all four tiers together and apart, against ``budget`` above zero."""
     total = usage.input + usage.output + usage.cache_read + usage.cache_create
     tiers = [f"{usage.input} in", f"{usage.output} out"]
     if usage.cache_read:

@@ -6,9 +6,9 @@ where even that is not enough each session takes two lines in place of a row.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 
-from fisk_ai.cli.times import local_time
+from fisk_ai.cli.times import local_time, moment
 from fisk_ai.render.tables import cut, fitted, table
 from fisk_ai.sessions.store import RunInfo
 from fisk_ai.text.sanitise import for_terminal
@@ -19,32 +19,55 @@ PROMPT_LIMIT = 50
 CELL_LIMIT = 128
 """Code points of any other cell: an id has at most as many."""
 
-HEADER = ("ID", "Model", "Status", "Updated", "Prompt")
-_LEAST = {4: 10, 1: 8}
-"""Columns that may be shortened, the first one first, and what is left to tell rows apart."""
+_PROMPT_LEAST = 10
+_MODEL_LEAST = 8
+"""What may be left of the columns that give way, to tell rows apart."""
+
+_EXTRAS: Mapping[str, Callable[[RunInfo], str]] = {
+    "Agent": lambda info: for_terminal(info.agent, CELL_LIMIT),
+    "Caller": lambda info: for_terminal(info.caller, CELL_LIMIT),
+    "Created": lambda info: local_time(info.created),
+}
 
 
-def listing(sessions: Sequence[RunInfo], *, width: int | None) -> str:
-    """Return the sessions as a table of at most ``width`` columns; ``None`` is no limit."""
-    rows = [_row(info) for info in sessions]
+def newest_first(rows: Sequence[RunInfo]) -> list[RunInfo]:
+    """Return the sessions in the order of their last records."""
+    return sorted(rows, key=_updated, reverse=True)
+
+
+def listing(sessions: Sequence[RunInfo], *, width: int | None, extras: Sequence[str] = ()) -> str:
+    """Return the sessions as a table of at most ``width`` columns; ``None`` is no limit.
+
+    ``extras`` names further columns, of ``Agent``, ``Caller`` and ``Created``.
+    """
+    header = ("ID", "Model", "Status", "Updated", *extras, "Prompt")
+    rows = [_row(info, extras) for info in sessions]
     if width is None:
-        return table(HEADER, rows)
-    fitting = fitted(HEADER, rows, width=width, least=_LEAST)
+        return table(header, rows)
+    least = {len(header) - 1: _PROMPT_LEAST, 1: _MODEL_LEAST}
+    fitting = fitted(header, rows, width=width, least=least)
     if fitting is not None:
-        return table(HEADER, fitting)
+        return table(header, fitting)
     return "\n".join(_two_lines(row, width) for row in rows)
 
 
-def _row(info: RunInfo) -> tuple[str, ...]:
+def _row(info: RunInfo, extras: Sequence[str]) -> tuple[str, ...]:
     return (
         for_terminal(info.run_id, CELL_LIMIT),
         for_terminal(info.model, CELL_LIMIT),
         info.status,
         local_time(info.updated),
+        *(_EXTRAS[name](info) for name in extras),
         for_terminal(info.prompt, PROMPT_LIMIT),
     )
 
 
 def _two_lines(row: Sequence[str], width: int) -> str:
-    session_id, model, status, updated, prompt = row
-    return f"{session_id}\n{cut(f'  {status}  {updated}  {model}  {prompt}', width)}"
+    session_id, model, status, updated, *rest = row
+    described = "  ".join(("", status, updated, model, *rest))
+    return f"{session_id}\n{cut(described, width)}"
+
+
+def _updated(info: RunInfo) -> tuple[float, str]:
+    written = moment(info.updated)
+    return (written.timestamp() if written else 0.0), info.run_id

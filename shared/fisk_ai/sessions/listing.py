@@ -9,14 +9,14 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from fisk_ai.errors import CorruptError, InvalidCursorError, StoreError
 from fisk_ai.sessions import codec, lines
 from fisk_ai.sessions.fold import fold
-from fisk_ai.sessions.records import Meta
+from fisk_ai.sessions.records import Meta, Record, Terminal
 from fisk_ai.sessions.regular import open_regular, read_regular
 from fisk_ai.sessions.store import Filter, RunInfo
 from fisk_ai.text import clock
@@ -98,12 +98,19 @@ def row_of(path: Path) -> RunInfo | None:
         created=meta.created,
         updated=records[-1].time or clock.rfc3339(changed_ns),
         status=state.status,
+        ended="" if state.status == "open" else ended(records),
         model=meta.fingerprint.model,
         prompt=meta.prompt,
         agent=meta.agent,
         caller=meta.caller,
         terminal=None if state.status == "open" else state.terminal,
     )
+
+
+def ended(records: Sequence[Record]) -> str:
+    """Return when the last terminal was written, empty when that is not recorded."""
+    times = (record.time for record in reversed(records) if isinstance(record.payload, Terminal))
+    return next(times, "")
 
 
 def _place(path: Path, criteria: Filter) -> Place | None:

@@ -22,12 +22,13 @@ class StoreInfo:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunInfo:
-    """One row of a listing; times are RFC 3339 texts."""
+    """One row of a listing; times are RFC 3339 texts, ``ended`` is empty while none is recorded."""
 
     run_id: str
     created: str
     updated: str
     status: Status
+    ended: str = ""
     model: str = ""
     prompt: str = ""
     agent: str = ""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from pathlib import Path
+
 from fisk_ai.llm.model import Block, Message, TextBlock, ToolResultBlock, ToolUseBlock
 from fisk_ai.sessions import codec
 from fisk_ai.sessions.records import (
@@ -17,6 +20,7 @@ from fisk_ai.sessions.records import (
     ToolResult,
     User,
 )
+from fisk_ai.text import clock
 
 TIME = "2026-07-24T09:15:02.5Z"
 """When everything in a test happens, unless a test says otherwise."""
@@ -89,3 +93,23 @@ def journal(*payloads: Payload) -> list[Record]:
     """Return the records of a session that begins with :func:`meta`, numbered and timed."""
     numbered = enumerate((meta(), *payloads), start=1)
     return [codec.record_of(seq, payload, time=TIME) for seq, payload in numbered]
+
+
+def write_file(
+    directory: Path, run_id: str, *payloads: Payload, opening: Meta | None = None, step_s: int = 1
+) -> Path:
+    """Write a session file whose records lie ``step_s`` seconds apart, the first at its creation.
+
+    A negative step leaves the times out, as old journals do.
+    """
+    first = replace(opening or meta(), run_id=run_id)
+    created_ns = clock.rfc3339_ns(first.created)
+    lines: list[bytes] = []
+    for seq, payload in enumerate((first, *payloads), start=1):
+        time = clock.rfc3339(created_ns + (seq - 1) * step_s * 1_000_000_000)
+        stamp = time if step_s >= 0 else ""
+        lines.append(codec.encode(codec.record_of(seq, payload, time=stamp)) + b"\n")
+    directory.mkdir(parents=True, exist_ok=True)
+    path = directory / f"{run_id}.json"
+    path.write_bytes(b"".join(lines))
+    return path

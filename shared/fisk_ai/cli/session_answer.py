@@ -1,0 +1,125 @@
+"""``fisk-ai session answer``: a person's late answer to what a parked run asked."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fisk_ai.cli.one_shot import run_one_shot
+from fisk_ai.cli.session_decision import decide, decision_parser, refuse_later, shown
+from fisk_ai.cli.session_flags import PROGRAM, store_of
+from fisk_ai.cli.session_reading import Session
+from fisk_ai.cli.session_waiting import Waiting, member_of
+from fisk_ai.errors import NotDeferredError, UsageError
+from fisk_ai.sessions import supply
+from fisk_ai.sessions.store import Store
+from fisk_ai.text.sanitise import for_terminal
+from fisk_ai.toolkit.builtin import hitl
+
+_FLAGS = ("--confirm", "--select", "--input", "--no-operator")
+
+VALUE_LIMIT = 4096
+"""Code points of an answer, as of one that travels."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    confirm: str | None
+    select: str | None
+    input: str | None
+    no_operator: bool
+
+    async def record(self, store: Store, session: Session, item: Waiting) -> None:
+        """Write the answer down as the tool that asked would have."""
+        _require_question(item)
+        content = self._content(item)
+        await supply.supply(store, session.run_id, item.tool_use_id, content)
+
+    def _content(self, item: Waiting) -> str:
+        kind = item.kind
+        if kind in ("approve", "deferred"):
+            raise NotDeferredError(_not_typed(item), key=item.tool_use_id)
+        if self.no_operator:
+            return hitl.late_answer(kind, no_operator=True).content
+        given = {"confirm": self.confirm, "select": self.select, "input": self.input}[kind]
+        if given is None:
+            raise UsageError(
+                f"call {shown(item.tool_use_id)} asks for --{kind}; answer it with that",
+                key=f"--{kind}",
+            )
+        if kind == "confirm":
+            return hitl.late_answer(kind, confirmed=given == "yes").content
+        if kind == "select":
+            _require_option(item, given)
+        return hitl.late_answer(kind, value=given).content
+
+
+def answer(argv: Sequence[str]) -> int:
+    """Record an answer in the session that the arguments name."""
+    parser = decision_parser("answer", "Answer what a session waits for; the next resume goes on.")
+    parser.value("--confirm", "yes|no", "the answer to a question for yes or no")
+    parser.value("--select", "TEXT", "the text of the option that is chosen")
+    parser.value("--input", "TEXT", "the text that was asked for; empty is an answer")
+    parser.switch("--no-operator", "nobody is there to answer")
+    arguments = parser.parse_args(argv)
+    refuse_later(arguments)
+    given = _given(arguments)
+    store = store_of(arguments)
+    run_one_shot(decide(store, arguments, given.record, fits=lambda item: item.is_deferred))
+    return 0
+
+
+def _given(arguments: argparse.Namespace) -> _Answer:
+    values = (arguments.confirm, arguments.select, arguments.input, arguments.no_operator)
+    if sum(value is not None for value in values) != 1:
+        raise UsageError(f"{PROGRAM} answer takes exactly one of {', '.join(_FLAGS)}", key="answer")
+    if arguments.confirm not in (None, "yes", "no"):
+        raise UsageError("--confirm takes yes or no", key="--confirm")
+    for value in (arguments.select, arguments.input):
+        if value is not None and len(value) > VALUE_LIMIT:
+            raise UsageError(
+                f"an answer has at most {VALUE_LIMIT} characters, this one has {len(value)}",
+                key="answer",
+            )
+    return _Answer(
+        confirm=arguments.confirm,
+        select=arguments.select,
+        input=arguments.input,
+        no_operator=bool(arguments.no_operator),
+    )
+
+
+def _require_question(item: Waiting) -> None:
+    """Refuse a call that takes a decision, or whose question the next run asks anew."""
+    if item.kind == "approve":
+        raise NotDeferredError(
+            f"call {shown(item.tool_use_id)} waits for a decision, not for an answer: "
+            f"'{PROGRAM} approve' or '{PROGRAM} deny' it",
+            key=item.tool_use_id,
+        )
+    if not item.is_deferred:
+        raise NotDeferredError(
+            f"call {shown(item.tool_use_id)} was interrupted while it asked: resume the session, "
+            "which asks again",
+            key=item.tool_use_id,
+        )
+
+
+def _not_typed(item: Waiting) -> str:
+    return (
+        f"call {shown(item.tool_use_id)} waits for its tool {shown(item.tool)}, whose answer is "
+        "none that a person types here; a program answers it with fisk_ai.sessions.supply"
+    )
+
+
+def _require_option(item: Waiting, given: str) -> None:
+    options = member_of(item.arguments, "options")
+    texts = [str(option) for option in options] if isinstance(options, list) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON data
+    offered = [for_terminal(text, hitl.TEXT_LIMIT) for text in texts]
+    if given not in offered:
+        raise UsageError(
+            f"--select takes the text of an option of call {shown(item.tool_use_id)}: "
+            + ", ".join(repr(option) for option in offered),
+            key="--select",
+        )

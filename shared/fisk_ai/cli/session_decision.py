@@ -1,0 +1,158 @@
+"""What ``answer``, ``approve`` and ``deny`` have in common: the call they mean, and what they say.
+
+They record one decision under the session's lock and start nothing. Rules:
+``docs/reference/commands.md``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Awaitable, Callable, Sequence
+
+from fisk_ai.cli.arguments import CommandParser
+from fisk_ai.cli.session_flags import command_of, parser_of
+from fisk_ai.cli.session_json import machine_text
+from fisk_ai.cli.session_reading import Session, read
+from fisk_ai.cli.session_table import CELL_LIMIT
+from fisk_ai.cli.session_waiting import Waiting, waiting
+from fisk_ai.cli.times import local_time
+from fisk_ai.errors import AlreadyAnsweredError, LockedError, NotBuiltError, NotDeferredError
+from fisk_ai.sessions.records import Claim, Record, ToolResult
+from fisk_ai.sessions.store import Store
+from fisk_ai.text.gojson import RawJSON
+from fisk_ai.text.sanitise import for_terminal
+
+CALL_LIMIT = 300
+"""Code points of a call or a question in a sentence."""
+
+Recording = Callable[[Store, Session, Waiting], Awaitable[None]]
+"""Writes one decision about one call into its session."""
+
+
+def decision_parser(verb: str, description: str) -> CommandParser:
+    """Return the parser of a verb that decides about a call."""
+    parser = parser_of(verb, description)
+    parser.add_argument("id", help="the session's id")
+    parser.add_argument(
+        "call", nargs="?", help="the call's id; not needed where the session waits on one alone"
+    )
+    parser.switch("--args", "print the exact arguments of the call first")
+    parser.value("--nats-context", "NAME", "decide where the session runs (not built yet)")
+    parser.value("--identity", "NAME", "with --nats-context: the agent (not built yet)")
+    return parser
+
+
+def refuse_later(arguments: argparse.Namespace) -> None:
+    """Refuse what a later release will do.
+
+    Raises:
+        NotBuiltError: a flag of it was typed.
+    """
+    if arguments.nats_context is not None or arguments.identity is not None:
+        raise NotBuiltError(
+            "deciding over NATS (--nats-context, --identity) is not built yet; leave the flag out "
+            "to record the decision in the file store",
+            key="--nats-context",
+        )
+
+
+async def decide(
+    store: Store,
+    arguments: argparse.Namespace,
+    record: Recording,
+    *,
+    fits: Callable[[Waiting], bool],
+) -> None:
+    """Find the call that is meant, record the decision and say how to go on.
+
+    ``fits`` says which calls are meant where the arguments name none.
+
+    Raises:
+        NotDeferredError: nothing waits, several things do, or not under that id.
+        AlreadyAnsweredError: the call has its answer; says since when.
+        LockedError: a run holds the session.
+        StoreError: it could not be read or written.
+    """
+    session = await read(store, arguments.id)
+    chosen = _chosen(session, arguments.call, fits)
+    if arguments.args:
+        print(machine_text(RawJSON(chosen.arguments)))
+    try:
+        await record(store, session, chosen)
+    except LockedError as exc:
+        raise LockedError(
+            f'session "{session.run_id}" is running in another process; decide where it runs, or '
+            "once it has stopped (over NATS, --nats-context, is not built yet)",
+            key=session.run_id,
+        ) from exc
+    print("recorded")
+    for line in await _next_steps(store, arguments):
+        print(line, file=sys.stderr)
+
+
+def described(item: Waiting) -> str:
+    """Return one line that says what waits."""
+    question = for_terminal(item.question, CALL_LIMIT)
+    return f"{shown(item.tool_use_id)} ({item.kind}) {question}"
+
+
+def shown(text: str) -> str:
+    """Return an id or a name of a journal, fit for a sentence."""
+    return for_terminal(text, CELL_LIMIT)
+
+
+def _chosen(session: Session, call: str | None, fits: Callable[[Waiting], bool]) -> Waiting:
+    items = waiting(session)
+    if call is not None:
+        return _named(session, items, call)
+    items = list(filter(fits, items)) or items
+    if len(items) == 1:
+        return items[0]
+    if not items:
+        raise NotDeferredError(
+            f'session "{session.run_id}" waits on nothing: it is {session.state.status}',
+            key=session.run_id,
+        )
+    listed = "; ".join(described(item) for item in items)
+    raise NotDeferredError(
+        f'session "{session.run_id}" waits on {len(items)} calls, name one of them: {listed}',
+        key=session.run_id,
+    )
+
+
+def _named(session: Session, items: Sequence[Waiting], call: str) -> Waiting:
+    for item in items:
+        if item.tool_use_id == call:
+            return item
+    answered = _answer_of(session.records, call)
+    if answered:
+        raise AlreadyAnsweredError(f"call {shown(call)} was answered {answered}", key=call)
+    raise NotDeferredError(
+        f'session "{session.run_id}" does not wait on call {shown(call)}: it is '
+        f"{session.state.status}",
+        key=call,
+    )
+
+
+def _answer_of(records: Sequence[Record], call: str) -> str:
+    """Return when and by whom a call was answered, empty when it was not."""
+    holder = ""
+    for record in records:
+        match record.payload:
+            case Claim(by=by):
+                holder = by
+            case ToolResult(tool_use_id=use_id, kind=kind) if use_id == call:
+                run = f"by a run ({shown(holder)})" if holder else "by the run"
+                when = f"at {local_time(record.time)} " if record.time else ""
+                return f"{when}{run if kind else 'from outside the run'}"
+            case _:
+                pass
+    return ""
+
+
+async def _next_steps(store: Store, arguments: argparse.Namespace) -> list[str]:
+    session = await read(store, arguments.id)
+    left = [f"still waiting: {described(item)}" for item in waiting(session) if item.is_deferred]
+    resume = command_of(("run", "--resume", session.run_id), arguments)
+    return [*left, f"resume with: {resume}"]

@@ -1,0 +1,116 @@
+"""What the verbs of ``fisk-ai session`` have in common: the store they look at, and pages."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shlex
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypeVar
+
+from fisk_ai.cli import stores
+from fisk_ai.cli.arguments import CommandParser
+from fisk_ai.errors import UsageError
+from fisk_ai.sessions.store import Store
+
+PROGRAM = "fisk-ai session"
+
+VALUED = frozenset({"--config", "--state-dir", "--root-dir"})
+"""Flags of the group that take a value; they may stand before the verb."""
+
+PAGE_LIMIT = 1000
+"""Rows that are printed where no other number is asked for."""
+
+_T = TypeVar("_T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Which rows of a listing to print."""
+
+    limit: int
+    offset: int
+
+    def cut(self, rows: Sequence[_T], what: str) -> Sequence[_T]:
+        """Return the rows of this page; say on standard error when more of ``what`` are behind."""
+        end = self.offset + self.limit
+        if len(rows) > end:
+            print(f"more {what}: pass --offset {end}", file=sys.stderr)
+        return rows[self.offset : end]
+
+
+def parser_of(verb: str, description: str) -> CommandParser:
+    """Return the parser of a verb with the flags of the group."""
+    parser = CommandParser(f"{PROGRAM} {verb}", description)
+    parser.value("--config", "FILE", "read the store this configuration names")
+    parser.value("--state-dir", "DIR", "read the sessions in this directory")
+    parser.value("--root-dir", "DIR", "replace the configuration's root_directory")
+    return parser
+
+
+def add_page(parser: CommandParser) -> None:
+    """Add the flags of a listing that may be long."""
+    parser.value("--limit", "N", f"print at most N rows (default {PAGE_LIMIT})")
+    parser.value("--offset", "N", "leave out the first N rows")
+
+
+def page_of(arguments: argparse.Namespace) -> Page:
+    """Return the page that was asked for.
+
+    Raises:
+        UsageError: a limit below one or an offset below zero.
+    """
+    return Page(
+        limit=number_of(arguments.limit, "--limit", least=1, default=PAGE_LIMIT),
+        offset=number_of(arguments.offset, "--offset", least=0, default=0),
+    )
+
+
+def number_of(text: str | None, flag: str, *, least: int, default: int) -> int:
+    """Return the whole number that a flag was given.
+
+    Raises:
+        UsageError: it is none, or below ``least``.
+    """
+    if text is None:
+        return default
+    if not text.isascii() or not text.isdigit() or len(text) > 18 or int(text) < least:
+        raise UsageError(f"{flag} takes a whole number from {least} on", key=flag)
+    return int(text)
+
+
+def store_of(arguments: argparse.Namespace, *, read_only: bool = True) -> Store:
+    """Open the store that the flags name; raises as :func:`fisk_ai.cli.stores.open_store`."""
+    return stores.open_store(
+        config_path=arguments.config,
+        state_dir=arguments.state_dir,
+        root_dir=arguments.root_dir,
+        environ=os.environ,
+        read_only=read_only,
+    )
+
+
+def directory_of(arguments: argparse.Namespace) -> Path | None:
+    """Return where the sessions' files are; ``None`` for a backend without any."""
+    return stores.session_directory(
+        config_path=arguments.config,
+        state_dir=arguments.state_dir,
+        root_dir=arguments.root_dir,
+        environ=os.environ,
+    )
+
+
+def command_of(words: Sequence[str], arguments: argparse.Namespace) -> str:
+    """Return a command to type, with the flags that make it look at the same store."""
+    typed = ["fisk-ai", *words]
+    for flag, value in (
+        ("--config", arguments.config),
+        ("--state-dir", arguments.state_dir),
+        ("--root-dir", arguments.root_dir),
+    ):
+        if value:
+            typed += [flag, str(Path(value).absolute())]
+    return shlex.join(typed)

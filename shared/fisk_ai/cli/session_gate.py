@@ -1,0 +1,123 @@
+"""``fisk-ai session approve`` and ``deny``: a person's word on a call that a run stopped before."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from fisk_ai.cli.one_shot import run_one_shot
+from fisk_ai.cli.session_decision import CALL_LIMIT, decide, decision_parser, refuse_later, shown
+from fisk_ai.cli.session_flags import PROGRAM, store_of
+from fisk_ai.cli.session_reading import Session
+from fisk_ai.cli.session_waiting import Waiting
+from fisk_ai.errors import AlreadyAnsweredError, NotDeferredError, RefusedError
+from fisk_ai.render.calls import call_line
+from fisk_ai.sessions import supply
+from fisk_ai.sessions.digest import args_sha256
+from fisk_ai.sessions.records import CallApproval
+from fisk_ai.sessions.store import Store
+from fisk_ai.text.sanitise import for_terminal
+from fisk_ai.toolkit.gate import DECLINED_REASON, IN_DOUBT_REASON, Decision
+
+_UNKNOWN = (
+    "the run stopped before this call; whether it needs an approval is decided by the "
+    "configuration of the run that goes on"
+)
+
+
+def approve(argv: Sequence[str]) -> int:
+    """Record that a call may run once."""
+    parser = decision_parser(
+        "approve", "Let a waiting call run once; the next resume, at a terminal, runs it."
+    )
+    parser.switch(
+        "--always", "let every later call of the tool run (refused here, with the reason)"
+    )
+    arguments = parser.parse_args(argv)
+    refuse_later(arguments)
+    if arguments.always:
+        raise RefusedError(
+            "--always cannot be recorded before the call has run, or a crash would leave a grant "
+            "for a call that never happened; approve it once, or answer 'always' when a resumed "
+            "run asks",
+            key="--always",
+        )
+    store = store_of(arguments)
+    run_one_shot(decide(store, arguments, _approve, fits=_is_undecided))
+    return 0
+
+
+def deny(argv: Sequence[str]) -> int:
+    """Record that a call will not run; the model reads so."""
+    parser = decision_parser(
+        "deny", "Refuse a waiting call; the model reads that at the next resume."
+    )
+    arguments = parser.parse_args(argv)
+    refuse_later(arguments)
+    store = store_of(arguments)
+    run_one_shot(decide(store, arguments, _deny, fits=lambda item: not item.is_deferred))
+    return 0
+
+
+def _is_undecided(item: Waiting) -> bool:
+    return not (item.is_deferred or item.is_approved)
+
+
+async def _approve(store: Store, session: Session, item: Waiting) -> None:
+    _require_open(item, "approve")
+    if item.is_approved:
+        raise AlreadyAnsweredError(
+            f"call {shown(item.tool_use_id)} is approved already; resume the session to run it",
+            key=item.tool_use_id,
+        )
+    if item.in_doubt:
+        raise RefusedError(
+            f"call {shown(item.tool_use_id)} may have run already, since its process ended while "
+            "it could: resume the session at a terminal, which asks about it",
+            key=item.tool_use_id,
+        )
+    _say_what(item)
+    approval = CallApproval(
+        tool_use_id=item.tool_use_id,
+        tool_name=item.tool,
+        args_sha256=args_sha256(item.tool, item.arguments),
+    )
+    await supply.approve(store, session.run_id, approval)
+
+
+async def _deny(store: Store, session: Session, item: Waiting) -> None:
+    _require_open(item, "deny")
+    _say_what(item)
+    reason = IN_DOUBT_REASON if item.in_doubt else DECLINED_REASON
+    refusal = Decision(allowed=False, reason=reason, is_error=item.in_doubt)
+    await supply.decline(
+        store,
+        session.run_id,
+        item.tool_use_id,
+        refusal.result_text(),
+        is_error=refusal.is_error,
+    )
+
+
+def _require_open(item: Waiting, verb: str) -> None:
+    """Refuse a call that began already, or that asks a person by itself."""
+    call = shown(item.tool_use_id)
+    if item.is_deferred:
+        raise NotDeferredError(
+            f"call {call} has begun and waits for its answer, so nothing is left to {verb}: "
+            f"'{PROGRAM} answer' it",
+            key=item.tool_use_id,
+        )
+    if item.kind != "approve":
+        raise NotDeferredError(
+            f"call {call} asks a person itself, so nothing is left to {verb}: resume the session, "
+            "which asks again",
+            key=item.tool_use_id,
+        )
+
+
+def _say_what(item: Waiting) -> None:
+    """Say which call this is; only the run that goes on knows whether it needs a decision."""
+    line = for_terminal(call_line(item.tool, item.arguments), CALL_LIMIT)
+    print(f"-> {line}", file=sys.stderr)
+    print(_UNKNOWN, file=sys.stderr)

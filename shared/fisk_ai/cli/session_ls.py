@@ -1,0 +1,78 @@
+"""``fisk-ai session ls``: which sessions there are."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from fisk_ai.cli.one_shot import run_one_shot
+from fisk_ai.cli.session_flags import (
+    PROGRAM,
+    add_page,
+    directory_of,
+    page_of,
+    parser_of,
+    store_of,
+)
+from fisk_ai.cli.session_table import listing, newest_first
+from fisk_ai.sessions.listing import SUFFIX
+from fisk_ai.sessions.store import Filter, RunInfo
+from fisk_ai.text.ids import valid_session_id
+from fisk_ai.text.sanitise import for_terminal
+
+_UNREADABLE = "No checkpointed sessions that can be read"
+PATH_LIMIT = 400
+"""Code points of a directory in a sentence."""
+
+
+def ls(argv: Sequence[str]) -> int:
+    """List the sessions of a store."""
+    parser = parser_of("ls", "List sessions, newest first.")
+    add_page(parser)
+    arguments = parser.parse_args(argv)
+    page = page_of(arguments)
+    rows = run_one_shot(store_of(arguments).list(Filter()))
+    directory = directory_of(arguments)
+    left_out = left_out_of(directory, rows)
+    if rows:
+        print(listing(page.cut(newest_first(rows), "sessions"), width=terminal_width()))
+    else:
+        print(_UNREADABLE if left_out else _none(arguments, directory))
+    say_left_out(left_out)
+    return 0
+
+
+def terminal_width() -> int | None:
+    """Return the columns of the terminal that is written to; ``None`` when it is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
+
+
+def left_out_of(directory: Path | None, rows: Sequence[RunInfo]) -> list[str]:
+    """Return the sessions whose files are in no row, since they cannot be read."""
+    files = () if directory is None else directory.glob(f"*{SUFFIX}")
+    listed = {info.run_id for info in rows}
+    left_out = sorted(path.stem for path in files if path.stem not in listed)
+    return [name for name in left_out if valid_session_id(name)]
+
+
+def say_left_out(names: Sequence[str]) -> None:
+    """Say on standard error that sessions are missing in what was printed."""
+    if not names:
+        return
+    what = "1 session is" if len(names) == 1 else f"{len(names)} sessions are"
+    print(
+        f"{what} left out, which cannot be read: '{PROGRAM} show {names[0]}' says why",
+        file=sys.stderr,
+    )
+
+
+def _none(arguments: argparse.Namespace, directory: Path | None) -> str:
+    if arguments.state_dir and directory is not None and not directory.exists():
+        return (
+            f"No checkpointed sessions: {for_terminal(str(directory), PATH_LIMIT)} does not exist"
+        )
+    hint = "" if arguments.config else "; pass --config to read the store an agent is set up for"
+    return f"No checkpointed sessions{hint}"

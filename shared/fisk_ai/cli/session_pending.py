@@ -1,0 +1,98 @@
+"""``fisk-ai session pending``: what waits for a person, over all sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fisk_ai.cli.one_shot import run_one_shot
+from fisk_ai.cli.session_flags import add_page, directory_of, page_of, parser_of, store_of
+from fisk_ai.cli.session_json import machine_text, present
+from fisk_ai.cli.session_ls import left_out_of, say_left_out
+from fisk_ai.cli.session_reading import read
+from fisk_ai.cli.session_table import CELL_LIMIT
+from fisk_ai.cli.session_waiting import Waiting, waiting
+from fisk_ai.cli.times import local_time
+from fisk_ai.errors import StoreError
+from fisk_ai.render.tables import table
+from fisk_ai.sessions.store import Filter, RunInfo, Store
+from fisk_ai.text import clock
+from fisk_ai.text.sanitise import for_terminal
+
+QUESTION_LIMIT = 60
+"""Code points of a question in the listing."""
+
+_HEADER = ("Session", "Call", "Kind", "Tool", "Question", "Since", "Agent")
+
+
+@dataclass(frozen=True, slots=True)
+class _Row:
+    session: RunInfo
+    waiting: Waiting
+
+
+def pending(argv: Sequence[str]) -> int:
+    """List everything that waits, oldest first."""
+    parser = parser_of("pending", "List what waits for a person, oldest first.")
+    parser.switch("--json", "print JSON for other programs")
+    add_page(parser)
+    arguments = parser.parse_args(argv)
+    page = page_of(arguments)
+    sessions, rows = run_one_shot(_collect(store_of(arguments)))
+    shown = page.cut(rows, "calls")
+    if arguments.json:
+        print(machine_text({"calls": [_members(row) for row in shown]}))
+    elif shown:
+        print(table(_HEADER, [_cells(row) for row in shown]))
+    else:
+        print("Nothing waits for an answer")
+    say_left_out(left_out_of(directory_of(arguments), sessions))
+    return 0
+
+
+async def _collect(store: Store) -> tuple[list[RunInfo], list[_Row]]:
+    sessions = await store.list(Filter())
+    found: list[_Row] = []
+    for row in sessions:
+        if row.status != "completed":
+            found += [_Row(row, item) for item in await _waiting_in(store, row.run_id)]
+    return sessions, sorted(found, key=_age)
+
+
+async def _waiting_in(store: Store, run_id: str) -> list[Waiting]:
+    try:
+        session = await read(store, run_id)
+    except StoreError:
+        return []  # removed or damaged since it was listed
+    return [item for item in waiting(session) if not item.is_approved]
+
+
+def _age(row: _Row) -> int:
+    return clock.rfc3339_ns(row.waiting.since or row.session.updated)
+
+
+def _cells(row: _Row) -> tuple[str, ...]:
+    item = row.waiting
+    return (
+        row.session.run_id,
+        for_terminal(item.tool_use_id, CELL_LIMIT),
+        item.kind,
+        for_terminal(item.tool, CELL_LIMIT),
+        for_terminal(item.question, QUESTION_LIMIT),
+        local_time(item.since) if item.since else "",
+        for_terminal(row.session.agent, CELL_LIMIT),
+    )
+
+
+def _members(row: _Row) -> dict[str, object]:
+    item = row.waiting
+    return present(
+        run_id=row.session.run_id,
+        tool_use_id=item.tool_use_id,
+        kind=item.kind,
+        tool=item.tool,
+        question=item.question,
+        since=item.since,
+        agent=row.session.agent,
+        in_doubt=item.in_doubt,
+    )

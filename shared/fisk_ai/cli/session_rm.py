@@ -1,0 +1,129 @@
+"""``fisk-ai session rm``: sessions that are no longer needed, by their ids or by their age."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+
+from fisk_ai.cli.one_shot import run_one_shot
+from fisk_ai.cli.session_flags import directory_of, parser_of, store_of
+from fisk_ai.cli.session_ls import left_out_of, say_left_out
+from fisk_ai.cli.session_table import CELL_LIMIT
+from fisk_ai.errors import (
+    ConfigError,
+    CorruptError,
+    EmptyError,
+    LockedError,
+    NoMetaError,
+    UsageError,
+    VersionError,
+)
+from fisk_ai.sessions.store import Filter, RunInfo, Store
+from fisk_ai.text import clock
+from fisk_ai.text.sanitise import for_terminal
+
+_UNFINISHED = frozenset({"open", "suspended"})
+"""How a session stands that may still go on; age alone does not remove it."""
+
+
+def rm(argv: Sequence[str]) -> int:
+    """Remove what the arguments name."""
+    parser = parser_of("rm", "Remove sessions.")
+    parser.add_argument("ids", nargs="*", metavar="id", help="the sessions' ids")
+    parser.value("--older-than", "DURATION", "remove what ended and was last written longer ago")
+    parser.switch("--open", "with --older-than: open and suspended sessions as well")
+    parser.switch("--dry-run", "say what would be removed and remove nothing")
+    arguments = parser.parse_args(argv)
+    _refuse_contradictions(arguments)
+    if arguments.older_than is None:
+        if not arguments.ids:
+            parser.error("the following arguments are required: id")
+        store = store_of(arguments, read_only=bool(arguments.dry_run))
+        run_one_shot(_remove_named(store, arguments.ids, dry_run=bool(arguments.dry_run)))
+        return 0
+    before_ns = time.time_ns() - _age_ns(arguments.older_than)
+    store = store_of(arguments, read_only=bool(arguments.dry_run))
+    aged = _Aged(store, before_ns=before_ns, with_open=bool(arguments.open))
+    listed = run_one_shot(aged.remove(dry_run=bool(arguments.dry_run)))
+    say_left_out(left_out_of(directory_of(arguments), listed))
+    return 0
+
+
+def _refuse_contradictions(arguments: argparse.Namespace) -> None:
+    if arguments.older_than is not None and arguments.ids:
+        raise UsageError(
+            "--older-than takes no ids: it goes by age; leave one of the two out",
+            key="--older-than",
+        )
+    if arguments.open and arguments.older_than is None:
+        raise UsageError("--open only applies with --older-than", key="--open")
+
+
+def _age_ns(text: str) -> int:
+    from fisk_ai.config.duration import parse_duration  # noqa: PLC0415 - loads the configuration
+
+    try:
+        age_s = parse_duration(text)
+    except ConfigError as exc:
+        raise UsageError(f"--older-than: {exc}", key="--older-than") from exc
+    if age_s < 0:
+        raise UsageError("--older-than takes a duration that is not negative", key="--older-than")
+    return int(age_s * 1_000_000_000)
+
+
+async def _remove_named(store: Store, ids: Sequence[str], *, dry_run: bool) -> None:
+    for session_id in ids:
+        await _require_known(store, session_id)
+        if not dry_run:
+            await store.delete(session_id)
+        _say(session_id, dry_run=dry_run)
+
+
+async def _require_known(store: Store, session_id: str) -> None:
+    """Refuse an id that names nothing; what is there may be removed whatever state it is in."""
+    try:
+        await store.load(session_id)
+    except (CorruptError, EmptyError, NoMetaError, VersionError):
+        return
+
+
+class _Aged:
+    """The sessions of a store that nobody wrote to for some time."""
+
+    def __init__(self, store: Store, *, before_ns: int, with_open: bool) -> None:
+        self._store = store
+        self._before_ns = before_ns
+        self._with_open = with_open
+
+    async def remove(self, *, dry_run: bool) -> list[RunInfo]:
+        """Remove them and return every session that was looked at."""
+        rows = await self._store.list(Filter())
+        for row in filter(self._is_due, rows):
+            if dry_run:
+                _say(row.run_id, dry_run=True)
+            else:
+                await self._remove(row.run_id)
+        return rows
+
+    async def _remove(self, run_id: str) -> None:
+        # Looked at once more: since the listing, somebody may have gone on with it and be done.
+        if not any(map(self._is_due, await self._store.describe(Filter(), [run_id]))):
+            return
+        try:
+            await self._store.delete(run_id)
+        except LockedError:
+            print(f"skipped session {run_id}: a run holds it", file=sys.stderr)
+            return
+        _say(run_id, dry_run=False)
+
+    def _is_due(self, row: RunInfo) -> bool:
+        if row.status in _UNFINISHED and not self._with_open:
+            return False
+        return clock.rfc3339_ns(row.updated) < self._before_ns
+
+
+def _say(session_id: str, *, dry_run: bool) -> None:
+    what = "Would remove" if dry_run else "Removed"
+    print(f"{what} session {for_terminal(session_id, CELL_LIMIT)}")

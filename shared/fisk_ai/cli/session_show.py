@@ -1,0 +1,33 @@
+"""``fisk-ai session show``: one session at a glance, or the whole conversation in it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+
+from fisk_ai.cli.arguments import exported
+from fisk_ai.cli.one_shot import run_one_shot
+from fisk_ai.cli.session_document import document
+from fisk_ai.cli.session_flags import parser_of, store_of
+
+
+def show(argv: Sequence[str]) -> int:
+    """Show the session that the arguments name."""
+    parser = parser_of("show", "Show one session.")
+    parser.add_argument("id", help="the session's id")
+    parser.switch("--transcript", "show the whole conversation")
+    parser.switch("--thinking", "with --transcript: show reasoning")
+    parser.switch("--no-tui", "with --transcript: leave out what tools gave back")
+    arguments = parser.parse_args(argv)
+    state = run_one_shot(store_of(arguments).load(arguments.id))
+    print(document(arguments.id, state))
+    if not arguments.transcript:
+        return 0
+    from fisk_ai.cli.session_transcript import Transcript  # noqa: PLC0415 - seldom asked for
+
+    Transcript(
+        show_thinking=arguments.thinking or exported(os.environ, "THINKING"),
+        show_results=not (arguments.no_tui or exported(os.environ, "NO_TUI")),
+        no_color=exported(os.environ, "NO_COLOR"),
+    ).print(state.messages, state.pending)
+    return 0

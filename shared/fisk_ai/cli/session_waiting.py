@@ -1,0 +1,138 @@
+"""What a stored session waits for: deferred answers, and calls that a run stopped before.
+
+The journal does not say whether an open call needs a person's word: that depends on the
+configuration of the run that goes on. So every open call of a run that stopped counts, and one that
+may have begun already is marked. Rules: ``docs/reference/commands.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from fisk_ai.cli.session_reading import Session
+from fisk_ai.llm.model import ToolUseBlock
+from fisk_ai.render.calls import call_line
+from fisk_ai.sessions.fold import in_doubt
+from fisk_ai.sessions.records import Assistant, Claim, Deferred, Record, Terminal, User
+from fisk_ai.sessions.state import PendingTurn
+from fisk_ai.text import gojson
+from fisk_ai.toolkit.builtin import hitl
+from fisk_ai.toolkit.builtin.hitl import Kind as QuestionKind
+
+Kind = Literal["approve", "confirm", "select", "input", "deferred"]
+
+QUESTIONS: Mapping[str, QuestionKind] = {
+    hitl.CONFIRM: "confirm",
+    hitl.SELECT: "select",
+    hitl.INPUT: "input",
+}
+"""The tools that ask a person, by what kind of answer they take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Waiting:
+    """One thing that waits; ``is_deferred`` says that it takes an answer, not a decision.
+
+    ``question`` is foreign text. ``since`` is an RFC 3339 time, empty in old journals. A call that
+    is ``in_doubt`` may have run already.
+    """
+
+    tool_use_id: str
+    kind: Kind
+    tool: str
+    question: str
+    since: str
+    arguments: bytes
+    is_deferred: bool
+    in_doubt: bool = False
+    is_approved: bool = False
+
+
+def waiting(session: Session) -> list[Waiting]:
+    """Return what a session waits for, in the order the model asked."""
+    pending = session.state.pending
+    if pending is None:
+        return []
+    return [*_deferred(session, pending), *_open(session, pending)]
+
+
+def is_parked(records: Sequence[Record]) -> bool:
+    """Say whether a run stopped and none has gone on: what came since came from outside."""
+    for record in reversed(records):
+        if isinstance(record.payload, Terminal):
+            return True
+        if isinstance(record.payload, Assistant | Claim | User):
+            return False
+    return False
+
+
+def _deferred(session: Session, pending: PendingTurn) -> Iterator[Waiting]:
+    times = {
+        record.payload.tool_use_id: record.time
+        for record in session.records
+        if isinstance(record.payload, Deferred)
+    }
+    uses = {use.id: use for use in _uses(pending)}
+    for deferral in session.state.open_deferrals:
+        use = uses.get(deferral.tool_use_id)
+        arguments = use.input if use is not None else b"{}"
+        kind = QUESTIONS.get(deferral.tool_name)
+        yield Waiting(
+            tool_use_id=deferral.tool_use_id,
+            kind=kind or "deferred",
+            tool=deferral.tool_name,
+            question=(_asked(arguments) if kind else "") or deferral.note or deferral.handle,
+            since=times.get(deferral.tool_use_id, ""),
+            arguments=arguments,
+            is_deferred=True,
+        )
+
+
+def _open(session: Session, pending: PendingTurn) -> Iterator[Waiting]:
+    if not is_parked(session.records):
+        return
+    doubtful = in_doubt(session.records)
+    since = _asked_at(session.records)
+    for use in _uses(pending):
+        if use.id in pending.answered or use.id in pending.deferred:
+            continue
+        kind = QUESTIONS.get(use.name)
+        yield Waiting(
+            tool_use_id=use.id,
+            kind=kind or "approve",
+            tool=use.name,
+            question=(_asked(use.input) if kind else "") or call_line(use.name, use.input),
+            since=since,
+            arguments=use.input,
+            is_deferred=False,
+            in_doubt=use.id == doubtful,
+            is_approved=use.id in session.state.one_shot_approvals,
+        )
+
+
+def _uses(pending: PendingTurn) -> list[ToolUseBlock]:
+    content = pending.assistant.message.content
+    return [block for block in content if isinstance(block, ToolUseBlock)]
+
+
+def _asked(arguments: bytes) -> str:
+    return str(member_of(arguments, "question") or "")
+
+
+def member_of(arguments: bytes, key: str) -> object:
+    """Return one member of a call's arguments; ``None`` when they hold none."""
+    try:
+        decoded = gojson.loads(arguments)
+    except ValueError:
+        return None
+    if not isinstance(decoded, dict):
+        return None
+    members: dict[str, object] = decoded  # pyright: ignore[reportUnknownVariableType] - a JSON object's keys are text
+    return members.get(key)
+
+
+def _asked_at(records: Sequence[Record]) -> str:
+    times = (record.time for record in reversed(records) if isinstance(record.payload, Assistant))
+    return next(times, "")

@@ -1,0 +1,398 @@
+"""``fisk-ai session pending``, ``answer``, ``approve`` and ``deny`` over the file store."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import cast
+
+import pytest
+
+from fisk_ai.cli.main import main
+from fisk_ai.cli.times import local_time
+from fisk_ai.llm.model import Message, ToolResultBlock, ToolUseBlock
+from fisk_ai.sessions.digest import args_sha256
+from fisk_ai.sessions.file import FileStore
+from fisk_ai.sessions.records import (
+    Assistant,
+    CallApproval,
+    Claim,
+    Deferred,
+    Payload,
+    Record,
+    Terminal,
+    ToolResult,
+)
+from fisk_ai.testing.session_records import (
+    TIME,
+    assistant,
+    claim,
+    meta,
+    result,
+    terminal,
+    write_file,
+)
+from fisk_ai.toolkit.builtin import hitl
+from fisk_ai.toolkit.gate import DECLINED_REASON, IN_DOUBT_REASON
+
+HOSTILE = "\x1b[31mred\u202e"
+REMOVE = b'{ "path":"/x", "n":1.0 }'
+
+
+def _ask(call: str, tool: str, **arguments: object) -> ToolUseBlock:
+    return ToolUseBlock(call, tool, json.dumps(arguments).encode())
+
+
+def _batch(*uses: ToolUseBlock) -> Assistant:
+    return Assistant(
+        iteration=0,
+        message=Message("assistant", uses),
+        stop_reason="tool_use",
+        in_tokens=1,
+        out_tokens=1,
+    )
+
+
+def _deferred(call: str, tool: str, note: str = "") -> Deferred:
+    return Deferred(tool_use_id=call, tool_name=tool, note=note)
+
+
+CONFIRM = _ask("q1", hitl.CONFIRM, question=f"Really {HOSTILE}?")
+SELECT = _ask("q2", hitl.SELECT, question="Which?", options=["red", f"blue {HOSTILE}"])
+INPUT = _ask("q3", hitl.INPUT, question="What?")
+LATER = _ask("q4", "deploy")
+QUESTIONS: tuple[Payload, ...] = (
+    _batch(CONFIRM, SELECT, INPUT, LATER),
+    _deferred("q1", hitl.CONFIRM),
+    _deferred("q2", hitl.SELECT),
+    _deferred("q3", hitl.INPUT),
+    _deferred("q4", "deploy", f"job {HOSTILE} 7"),
+    terminal("suspended"),
+)
+GATED: tuple[Payload, ...] = (
+    _batch(ToolUseBlock("g1", "rm", REMOVE), _ask("g2", "say", message=HOSTILE)),
+    Terminal(reason="suspended", message="nobody answered"),
+)
+
+
+def _session(store: Path, *words: str) -> int:
+    return main(["session", words[0], "--state-dir", str(store), *words[1:]])
+
+
+def _records(store: Path, name: str = "one") -> list[Record]:
+    return asyncio.run(FileStore(store).records(name))
+
+
+def _last(store: Path) -> Payload | None:
+    return _records(store)[-1].payload
+
+
+def test_what_waits_is_listed_over_all_sessions_oldest_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    newer = replace(meta(created="2026-07-25T00:00:00Z"), agent="cow")
+    write_file(tmp_path, "one", *GATED, opening=newer)
+    write_file(tmp_path, "two", *QUESTIONS)
+    write_file(tmp_path, "done", assistant("a"), result("a"), terminal())
+    write_file(tmp_path, "running", *GATED, claim())
+    assert _session(tmp_path, "pending") == 0
+    out = capsys.readouterr().out
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in out.splitlines()]
+    first = local_time("2026-07-24T09:15:04Z")
+    assert rows[1] == ["Session", "Call", "Kind", "Tool", "Question", "Since", "Agent"]
+    assert [row[:5] for row in rows[3:-1]] == [
+        ["two", "q1", "confirm", hitl.CONFIRM, "Really red?"],
+        ["two", "q2", "select", hitl.SELECT, "Which?"],
+        ["two", "q3", "input", hitl.INPUT, "What?"],
+        ["two", "q4", "deferred", "deploy", "job red 7"],
+        ["one", "g1", "approve", "rm", 'rm(n:1.0, path:"/x")'],
+        ["one", "g2", "approve", "say", 'say(message:"red")'],
+    ]
+    assert rows[3][5] == first
+    assert [row[6] for row in rows[3:-1]] == ["", "", "", "", "cow", "cow"]
+
+
+def test_what_waits_is_there_for_other_programs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_file(tmp_path, "one", *QUESTIONS)
+    assert _session(tmp_path, "pending", "--json", "--limit", "1") == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out) == {
+        "calls": [
+            {
+                "run_id": "one",
+                "tool_use_id": "q1",
+                "kind": "confirm",
+                "tool": hitl.CONFIRM,
+                "question": f"Really {HOSTILE}?",
+                "since": "2026-07-24T09:15:04.5Z",
+            }
+        ]
+    }
+    assert printed.out.isascii()
+    assert printed.err == "more calls: pass --offset 1\n"
+
+
+def test_nothing_that_waits_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    write_file(tmp_path, "one", assistant(say="x"), terminal())
+    assert _session(tmp_path, "pending") == 0
+    assert capsys.readouterr().out == "Nothing waits for an answer\n"
+
+
+@pytest.mark.parametrize(
+    ("call", "flags", "content"),
+    [
+        ("q1", ["--confirm", "yes"], '{"confirmed":true}'),
+        ("q1", ["--confirm", "no"], '{"confirmed":false}'),
+        ("q2", ["--select", "red"], '{"selected":"red"}'),
+        ("q2", ["--select", "blue red"], '{"selected":"blue red"}'),
+        ("q3", ["--input", " é\n"], '{"value":" é\\n"}'),
+        ("q3", ["--input", ""], '{"value":""}'),
+        (
+            "q3",
+            ["--no-operator"],
+            f'{{"value":null,"reason":"{hitl.CALLER_HAS_NO_OPERATOR}"}}',
+        ),
+        (
+            "q1",
+            ["--no-operator"],
+            f'{{"confirmed":false,"reason":"{hitl.CALLER_HAS_NO_OPERATOR}"}}',
+        ),
+    ],
+)
+def test_an_answer_is_recorded_as_the_tool_would_have_given_it(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    call: str,
+    flags: list[str],
+    content: str,
+) -> None:
+    write_file(tmp_path, "one", *QUESTIONS)
+    assert _session(tmp_path, "answer", "one", call, *flags) == 0
+    printed = capsys.readouterr()
+    assert printed.out == "recorded\n"
+    assert _last(tmp_path) == ToolResult(tool_use_id=call, result=ToolResultBlock(call, content))
+    assert len(_records(tmp_path)) == len(QUESTIONS) + 2
+    *waiting, resume = printed.err.splitlines()
+    assert len(waiting) == 3
+    assert all(line.startswith("still waiting: q") for line in waiting)
+    assert resume == f"resume with: fisk-ai run --resume one --state-dir {tmp_path}"
+
+
+def test_the_only_question_needs_no_name(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    uses = _batch(INPUT, ToolUseBlock("g1", "rm", REMOVE))
+    write_file(tmp_path, "one", uses, _deferred("q3", hitl.INPUT), terminal("suspended"))
+    assert _session(tmp_path, "answer", "one", "--input", "x") == 0
+    assert _session(tmp_path, "approve", "one") == 0
+    assert capsys.readouterr().out == "recorded\nrecorded\n"
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["q1"], "exactly one of --confirm, --select, --input, --no-operator"),
+        (["q1", "--confirm", "yes", "--no-operator"], "exactly one of"),
+        (["q1", "--confirm", "maybe"], "--confirm takes yes or no"),
+        (["q1", "--input", "yes"], "call q1 asks for --confirm"),
+        (["q2", "--select", "1"], "option of call q2: 'red', 'blue red'"),
+        (["q3", "--input", "x" * 4097], "at most 4096 characters"),
+        (["q4", "--input", "x"], "waits for its tool deploy"),
+        (["q4", "--no-operator"], "waits for its tool deploy"),
+        (["q9", "--input", "x"], "does not wait on call q9: it is suspended"),
+        (["--input", "x"], "waits on 4 calls, name one of them: q1 (confirm) Really red?; q2"),
+        (["q1", "--confirm", "yes", "--nats-context", "x"], "not built yet"),
+        (["q1", "--confirm", "yes", "--identity", "x"], "not built yet"),
+    ],
+)
+def test_an_answer_that_does_not_fit_is_refused_and_records_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str], named: str
+) -> None:
+    write_file(tmp_path, "one", *QUESTIONS)
+    assert _session(tmp_path, "answer", "one", *words) == 1
+    printed = capsys.readouterr()
+    assert (printed.out, len(printed.err.splitlines())) == ("", 1)
+    assert named in printed.err
+    assert len(_records(tmp_path)) == len(QUESTIONS) + 1
+
+
+def test_whoever_answers_late_is_told_when_and_by_whom(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_file(
+        tmp_path,
+        "one",
+        _batch(CONFIRM, INPUT),
+        _deferred("q1", hitl.CONFIRM),
+        _deferred("q3", hitl.INPUT),
+        terminal("suspended"),
+        ToolResult(tool_use_id="q1", result=ToolResultBlock("q1", "{}")),
+        Claim(by=f"cow@barn {HOSTILE}", claimed=TIME),
+        result("q3"),
+    )
+    assert _session(tmp_path, "answer", "one", "q1", "--confirm", "yes") == 1
+    assert _session(tmp_path, "answer", "one", "q3", "--input", "x") == 1
+    at = [local_time(f"2026-07-24T09:15:{second:02d}Z") for second in (7, 9)]
+    assert capsys.readouterr().err.splitlines() == [
+        f"fisk-ai: error: call q1 was answered at {at[0]} from outside the run",
+        f"fisk-ai: error: call q3 was answered at {at[1]} by a run (cow@barn red)",
+    ]
+
+
+def test_an_approval_is_bound_to_the_arguments_that_were_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_file(tmp_path, "one", *GATED)
+    assert _session(tmp_path, "approve", "one", "g1", "--args") == 0
+    printed = capsys.readouterr()
+    assert printed.out == '{"path":"/x","n":1.0}\nrecorded\n'
+    assert printed.err.splitlines()[0] == '-> rm(n:1.0, path:"/x")'
+    assert "configuration of the run that goes on" in printed.err.splitlines()[1]
+    assert printed.err.splitlines()[-1].startswith("resume with: fisk-ai run --resume one ")
+    digest = args_sha256("rm", REMOVE)
+    assert _last(tmp_path) == CallApproval(tool_use_id="g1", tool_name="rm", args_sha256=digest)
+    state = asyncio.run(FileStore(tmp_path).load("one"))
+    assert set(state.one_shot_approvals) == {"g1"}
+
+
+def test_several_calls_are_approved_one_after_another_and_each_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_file(tmp_path, "one", *GATED)
+    assert _session(tmp_path, "approve", "one") == 1
+    assert "waits on 2 calls, name one of them: g1 (approve) rm(" in capsys.readouterr().err
+    assert _session(tmp_path, "approve", "one", "g1") == 0
+    assert _session(tmp_path, "approve", "one", "g1") == 1
+    assert "call g1 is approved already" in capsys.readouterr().err
+    assert _session(tmp_path, "approve", "one") == 0
+    assert set(asyncio.run(FileStore(tmp_path).load("one")).one_shot_approvals) == {"g1", "g2"}
+    assert _session(tmp_path, "pending") == 0
+    assert "Nothing waits" in capsys.readouterr().out
+
+
+def test_a_denial_is_what_the_model_reads_of_the_call(tmp_path: Path) -> None:
+    write_file(tmp_path, "one", *GATED)
+    assert _session(tmp_path, "approve", "one", "g1") == 0
+    assert _session(tmp_path, "deny", "one", "g1") == 0
+    payload = _last(tmp_path)
+    assert isinstance(payload, ToolResult)
+    assert json.loads(payload.result.content) == {"allowed": False, "reason": DECLINED_REASON}
+    assert (payload.result.is_error, payload.kind, payload.dispatched) == (False, "", False)
+    pending = asyncio.run(FileStore(tmp_path).load("one")).pending
+    assert pending is not None
+    assert pending.answered == {"g1"}
+
+
+def test_always_is_refused_with_the_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_file(tmp_path, "one", *GATED)
+    assert _session(tmp_path, "approve", "one", "g1", "--always") == 1
+    assert "cannot be recorded before the call has run" in capsys.readouterr().err
+    assert len(_records(tmp_path)) == len(GATED) + 1
+
+
+def test_a_call_that_may_have_run_is_not_approved_unseen_and_denied_as_unknown(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_file(tmp_path, "one", GATED[0], claim(), terminal("suspended"))
+    assert _session(tmp_path, "approve", "one", "g1") == 1
+    assert "call g1 may have run already" in capsys.readouterr().err
+    assert _session(tmp_path, "pending", "--json") == 0
+    calls = cast("list[dict[str, object]]", json.loads(capsys.readouterr().out)["calls"])
+    assert [call.get("in_doubt") for call in calls] == [True, None]
+    assert _session(tmp_path, "deny", "one", "g1") == 0
+    expected = ToolResultBlock("g1", IN_DOUBT_REASON, is_error=True)
+    assert _last(tmp_path) == ToolResult(tool_use_id="g1", result=expected)
+
+
+@pytest.mark.parametrize("verb", ["approve", "deny"])
+@pytest.mark.parametrize(
+    ("payloads", "call", "named"),
+    [
+        (QUESTIONS, ["q1"], "has begun and waits for its answer"),
+        ((_batch(CONFIRM), terminal("suspended")), ["q1"], "asks a person itself"),
+        ((*GATED, claim()), ["g1"], "does not wait on call g1"),
+        ((assistant(say="x"), terminal()), [], "waits on nothing: it is completed"),
+        ((*GATED, result("g1"), claim()), ["g1"], "was answered at"),
+        (GATED, ["g1", "--nats-context", "x"], "not built yet"),
+    ],
+)
+def test_only_a_call_that_a_run_stopped_before_is_decided_about(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    verb: str,
+    payloads: tuple[Payload, ...],
+    call: list[str],
+    named: str,
+) -> None:
+    write_file(tmp_path, "one", *payloads)
+    assert _session(tmp_path, verb, "one", *call) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert named in printed.err
+    assert len(_records(tmp_path)) == len(payloads) + 1
+
+
+def test_an_interrupted_question_is_asked_again_by_the_next_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_file(tmp_path, "one", _batch(CONFIRM), terminal("suspended"))
+    assert _session(tmp_path, "answer", "one", "--confirm", "yes") == 1
+    assert "which asks again" in capsys.readouterr().err
+    write_file(tmp_path, "two", *GATED)
+    assert _session(tmp_path, "answer", "two", "g1", "--confirm", "yes") == 1
+    assert "waits for a decision, not for an answer" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["answer", "one", "q1", "--confirm", "yes"],
+        ["approve", "two", "g1"],
+        ["deny", "two", "g1"],
+    ],
+)
+def test_a_session_that_runs_is_left_to_whoever_runs_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    write_file(tmp_path, "one", *QUESTIONS)
+    write_file(tmp_path, "two", *GATED)
+    holders = [asyncio.run(FileStore(tmp_path).open(name)) for name in ("one", "two")]
+    assert _session(tmp_path, *words) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert f'session "{words[1]}" is running in another process' in printed.err
+    for holder in holders:
+        asyncio.run(holder.close())
+    assert len(_records(tmp_path, "one")) == len(QUESTIONS) + 1
+    assert len(_records(tmp_path, "two")) == len(GATED) + 1
+
+
+@pytest.mark.parametrize("verb", ["answer", "approve", "deny"])
+def test_an_unknown_session_is_not_made(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
+    flags = ["--confirm", "yes"] if verb == "answer" else []
+    assert _session(tmp_path / "none", verb, "one", *flags) == 1
+    assert "there is no session one" in capsys.readouterr().err
+    assert not (tmp_path / "none").exists()
+
+
+def test_the_hint_finds_the_session_again_by_its_configuration(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    config = tmp_path / "my agent.yaml"
+    config.write_text(
+        f"harness: {{sessions: {{backend: file, options: {{directory: {tmp_path}}}}}}}\n",
+        encoding="utf-8",
+    )
+    write_file(tmp_path, "one", *GATED)
+    assert main(["session", "approve", "--config", str(config), "one", "g1"]) == 0
+    assert capsys.readouterr().err.splitlines()[-1] == (
+        f"resume with: fisk-ai run --resume one --config '{config}'"
+    )
