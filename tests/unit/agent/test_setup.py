@@ -6,13 +6,17 @@ from pathlib import Path
 import pytest
 
 from fisk_ai.agent.events import Starting
-from fisk_ai.agent.options import Checkpoint, HeldApproval
-from fisk_ai.errors import ConfigError, UsageError
-from fisk_ai.sessions.store import Filter
-from fisk_ai.testing.agent import AgentBench, say
+from fisk_ai.agent.options import Checkpoint, HeldApproval, SuppliedAnswer
+from fisk_ai.errors import ConfigError, SetupError, UsageError
+from fisk_ai.llm.model import ToolResultBlock
+from fisk_ai.sessions.file import FileStore
+from fisk_ai.sessions.store import Filter, StoreInfo
+from fisk_ai.testing.agent import AgentBench, call, say
 from fisk_ai.testing.events import ScriptedPrompter
 from fisk_ai.testing.tools import FakeTool
 from fisk_ai.toolkit.contract import Advisory
+
+ANSWER = SuppliedAnswer(tool_use_id="a", content="yes")
 
 
 @pytest.mark.parametrize(
@@ -21,6 +25,19 @@ from fisk_ai.toolkit.contract import Advisory
         (Checkpoint(follow_up=True), "more", "follow_up"),
         (Checkpoint(follow_up=True, resume_id="s", create_if_missing=True), "more", "follow_up"),
         (Checkpoint(follow_up=True, resume_id="s"), " \n", "follow_up"),
+        (Checkpoint(answer=ANSWER), "", "answer"),
+        (Checkpoint(resume_id="s", create_if_missing=True, answer=ANSWER), "", "answer"),
+        (
+            Checkpoint(resume_id="s", answer=SuppliedAnswer(tool_use_id="", content="x")),
+            "",
+            "answer",
+        ),
+        (Checkpoint(follow_up=True, answer=ANSWER), "", "follow_up"),
+        (
+            Checkpoint(resume_id="s", answer=ANSWER, conversation_token="t"),
+            "",
+            "conversation_token",
+        ),
         (Checkpoint(approval=HeldApproval(tool_use_id="a", choice="once")), "", "approval"),
         (
             Checkpoint(resume_id="s", approval=HeldApproval(tool_use_id="", choice="once")),
@@ -49,11 +66,71 @@ async def test_contradicting_options_are_refused_before_anything_else(
 
 
 @pytest.mark.parametrize("directory", [Path("relative"), Path("/nowhere/at/all")])
-async def test_a_work_directory_must_be_there(bench: AgentBench, directory: Path) -> None:
+async def test_directories_must_be_there(bench: AgentBench, directory: Path) -> None:
     bench.tools = [FakeTool(name="look")]
-    _, error = await bench.run(tool_work_dir=directory)
-    assert isinstance(error, UsageError)
-    assert error.key == "tool_work_dir"
+    _, work = await bench.run(tool_work_dir=directory)
+    _, store = await bench.run(store_dir=directory)
+    assert isinstance(work, UsageError)
+    assert isinstance(store, UsageError)
+    assert (work.key, store.key) == ("tool_work_dir", "store_dir")
+
+
+class Elsewhere(FileStore):
+    """A store that says it is another."""
+
+    def info(self) -> StoreInfo:
+        return StoreInfo("redis")
+
+
+async def test_another_session_store_than_the_file_declares_is_refused(
+    bench: AgentBench, runs: Path
+) -> None:
+    bench.tools, bench.store = [FakeTool(name="look")], Elsewhere(runs)
+    bench.configure(harness={"sessions": {"backend": "file"}})
+    _, error = await bench.run()
+    assert isinstance(error, SetupError)
+    assert error.key == "harness.sessions.backend"
+    for word in ("session_store", '"redis"', '"file"', "agent.yaml"):
+        assert word in str(error)
+    unrecorded, _ = await bench.run(say("hello"), checkpoint=None)
+    assert unrecorded.reason == "completed"
+
+
+async def test_a_default_declares_no_session_store(bench: AgentBench, runs: Path) -> None:
+    bench.tools, bench.store = [FakeTool(name="look")], Elsewhere(runs)
+    result, _ = await bench.run(say("hello"))
+    assert result.reason == "completed"
+
+
+async def test_questions_are_offered_where_the_file_asks_for_them(bench: AgentBench) -> None:
+    bench.configure(harness={"human_in_the_loop": {"enabled": True}})
+    bench.prompter = ScriptedPrompter([True])
+    question = call(("a", "ask_human_confirm", b'{"question":"Go on?"}'))
+    result, _ = await bench.run(question, say("done"))
+    assert bench.prompter.questions == ["Go on?"]
+    assert result.stats is not None
+    assert result.stats.by_kind == {"builtin": 1}
+    assert bench.model.requests[1].messages[-1].content == (
+        ToolResultBlock("a", '{"confirmed":true}'),
+    )
+
+
+async def test_a_question_nobody_can_be_asked_is_warned_of_first(bench: AgentBench) -> None:
+    bench.configure(harness={"human_in_the_loop": {"enabled": True}})
+    bench.tools = [FakeTool(name="wipe", own_tags=("ai:confirm",))]
+    await bench.run(say("hello"))
+    assert bench.events.of(Advisory) == [
+        Advisory(kind="hitl_no_terminal"),
+        Advisory(kind="confirm_no_terminal", count=1),
+    ]
+
+
+async def test_a_tool_of_ours_cannot_be_shadowed(bench: AgentBench) -> None:
+    bench.configure(harness={"human_in_the_loop": {"enabled": True}})
+    bench.tools = [FakeTool(name="ask_human_confirm")]
+    _, error = await bench.run()
+    assert isinstance(error, ConfigError)
+    assert "ask_human_confirm" in str(error)
 
 
 async def test_a_second_tool_of_one_name_ends_the_set_up(bench: AgentBench) -> None:
