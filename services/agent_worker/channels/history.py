@@ -49,7 +49,8 @@ async def load(store: Store, session: str) -> Stored:
 async def send_replay(reply_set: ReplySet, stored: Stored, limit: int) -> None:
     """Send up to ``limit`` blocks of ``stored`` between two markers; nothing if there are none."""
     state = stored.state
-    history = replay(state.messages, state.pending, limit, times_of(stored.records))
+    times = times_of(stored.records)
+    history = await asyncio.to_thread(replay, state.messages, state.pending, limit, times)
     if not history.blocks:
         return
     await reply_set.event(StatusBlockEvent(phase="replay_start"))

@@ -7,6 +7,7 @@ since its answer can complete the call later. Rules: ``docs/reference/a2a.md``.
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Callable, Sequence
 from typing import Protocol
@@ -77,7 +78,7 @@ class CallerPrompter:
         elicit_max_s: float,
         draining: Callable[[], bool] = lambda: False,
     ) -> None:
-        """``draining`` says that no ``waiting`` restarts a window any more."""
+        """``draining`` says that the worker ends: no ``waiting`` restarts a window any more."""
         self._reply_set = reply_set
         self._windows = Windows(window_s=window_s, elicit_max_s=elicit_max_s)
         self._draining = draining
@@ -193,6 +194,13 @@ class CallerPrompter:
         try:
             await self._reply_set.question(question)
             return await pending.wait(self._draining)
+        except asyncio.CancelledError:
+            # Of a worker that is told to end at once. The question ends as by silence, so that its
+            # run puts down what it waits for; no other cancellation is ours to take.
+            if not self._draining():
+                raise
+            self.give_up()
+            return None
         finally:
             del self._pending[question.question_id]
 

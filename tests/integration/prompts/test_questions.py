@@ -10,6 +10,8 @@ import pytest
 from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a import messages as m
 from fisk_ai.a2a.client import Given
+from fisk_ai.errors import NoRespondersError
+from fisk_ai.sessions.ids import session_id_for_token
 from fisk_ai.testing.agent import call, say
 from fisk_ai.testing.caller import RecordingCaller
 from fisk_ai.testing.prompts import (
@@ -18,6 +20,7 @@ from fisk_ai.testing.prompts import (
     Bench,
     Hold,
     absent,
+    answer,
     error_of,
     header,
     last_results,
@@ -110,10 +113,9 @@ async def test_silence_suspends_and_a_late_approval_counts_for_what_was_shown(
     assert isinstance(question, m.ElicitRequestApprove)
     bound = question.args_sha256 if digest == "as shown" else digest
     changed = bound == "b" * 64
-    answer = m.Answer(tool_use_id="u1", kind="approve", choice="once", args_sha256=bound)
+    given = m.Answer(tool_use_id="u1", kind="approve", choice="once", args_sha256=bound)
     again = person("no")
-    request = m.RequestAnswer(**header(), conversation_token=caller.token, answer=answer)
-    assert text_of(await bench.client().run(request, again)) == "Done."
+    assert text_of(await bench.client().run(answer(caller.token, given), again)) == "Done."
     assert len(again.questions) == int(changed)
     assert len(tool.calls) == int(not changed)
 
@@ -143,6 +145,7 @@ async def test_a_decision_that_came_too_late_is_handed_back(bench: Bench) -> Non
     assert [(each.tool_use_id, each.choice) for each in end.unsent] == [("u1", "always")]
 
 
+GATED_CALL = ("u1", "node_rm", b"{}")
 ASKED = {
     "confirm": ("u1", "ask_human_confirm", b'{"question":"Go?"}'),
     "select": ("u1", "ask_human_select", b'{"question":"Which?","options":["red","blue"]}'),
@@ -225,3 +228,50 @@ async def test_a_question_too_large_to_send_denies_its_call_and_the_run_goes_on(
     end = await bench.client().run(prompt(), caller)
     assert (text_of(end), caller.questions, tool.calls) == ("Not gone.", [], [])
     assert end.gaps == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "code"), [(ASKED["confirm"], "deferred"), (GATED_CALL, "suspended")]
+)
+async def test_a_worker_told_to_end_at_once_puts_down_what_its_question_waits_for(
+    bench: Bench, asked: tuple[str, str, bytes], code: str
+) -> None:
+    tool = FakeTool(name="node_rm", own_tags=GATED)
+    serving = await bench.serve(
+        model(call(asked), say("Done.")), tools=[tool], prompts={"elicit": True}, harness=ASKS
+    )
+    caller = absent()
+    run = asyncio.create_task(bench.client().run(prompt(), caller))
+    await asyncio.wait_for(caller.asked.wait(), 5)
+    await serving.server.release()
+    assert not run.done()
+    await serving.server.cancel_runs()
+    assert error_of(await asyncio.wait_for(run, 5)).code == code
+    await serving.ended()
+    state = await bench.store.load(session_id_for_token("billing", caller.token))
+    assert [each.tool_use_id for each in state.open_deferrals] == ["u1"] * (code == "deferred")
+    assert (state.status, tool.calls) == ("suspended", [])
+
+
+async def test_where_no_question_may_be_asked_nobody_listens_and_a_late_approval_is_lost(
+    bench: Bench,
+) -> None:
+    hold = Hold()
+    tools = [FakeTool(name="node_rm", own_tags=GATED), FakeTool(name="ls", effect=hold)]
+    asking = await bench.serve(
+        model(call(GATED_CALL)), tools=tools, prompts={"elicit": True, "elicit_max": "50ms"}
+    )
+    caller = absent()
+    await bench.client().run(prompt(), caller)
+    await asking.server.release()
+    await asking.ended()
+    await bench.serve(model(call(("u2", "ls")), say("Not gone.")), tools=tools)
+    given = m.Answer(tool_use_id="u1", kind="approve", choice="once")
+    request = answer(caller.token, given)
+    run = asyncio.create_task(bench.client().run(request, RecordingCaller()))
+    await hold.begun.wait()
+    with pytest.raises(NoRespondersError):
+        await bench.caller.request(subjects.elicit("billing", request.request), b"", timeout_s=5)
+    hold.go.set()
+    assert text_of(await run) == "Not gone."
+    assert tools[0].calls == []
