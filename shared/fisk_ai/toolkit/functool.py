@@ -33,7 +33,7 @@ WORDING_LIMIT = 500
 """Code points of a call as its author words it: one glance."""
 
 ARGUMENTS_LIMIT = 1_900
-"""Code points of a call nobody worded: a question has 2000, of which the gate needs a few itself."""
+"""Code points of a call nobody worded: a question has 2000, and the gate needs a few itself."""
 
 OWN_KINDS: tuple[Kind, ...] = ("custom", "builtin")
 """Who may answer for a function; a command and another party's tool are made elsewhere."""

@@ -44,4 +44,4 @@ def _tolerant(tool: str, text: bytes, kind: type[T]) -> T:
     try:
         return msgspec.convert(gojson.loads(text), kind)
     except (ValueError, RecursionError) as exc:
-        raise ToolError(f"invalid {tool} input: {exc or 'nested too deeply'}") from exc
+        raise ToolError(f"invalid {tool} input: {exc}") from exc

@@ -7,6 +7,8 @@ import json
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fisk_ai.errors import DeferredError, FiskError, PromptAbortedError, ToolError
 from fisk_ai.testing.events import Scripted, ScriptedPrompter
@@ -150,6 +152,30 @@ async def test_a_question_that_cannot_be_asked_is_an_error_even_with_nobody_ther
         await ask(tool, arguments, ScriptedPrompter(present=False))
     assert str(caught.value).startswith(f"invalid {tool.name} input: ")
     assert reason in str(caught.value)
+
+
+@given(
+    tool=st.sampled_from(TOOLS),
+    arguments=st.fixed_dictionaries(
+        {"question": st.text() | st.none() | st.integers()},
+        optional={"options": st.lists(st.text(), max_size=30), "default": st.text() | st.none()},
+    ),
+)
+def test_whatever_is_asked_a_person_sees_short_printable_lines(
+    tool: FunctionTool, arguments: dict[str, object]
+) -> None:
+    prompter = Keeping()
+    try:
+        output = asyncio.run(ask(tool, arguments, prompter))
+    except ToolError:
+        assert prompter.asked == []
+        return
+    assert len(json.loads(output)) == 1
+    ((_, *texts),) = prompter.asked
+    assert texts[0]
+    for text in texts:
+        assert len(text) <= 501
+        assert not {"\n", "\x1b", "\u202e", "\x9b"} & set(text)
 
 
 async def test_a_person_reads_cleaned_and_cut_texts_under_the_calls_id() -> None:

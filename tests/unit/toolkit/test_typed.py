@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from typing import Annotated, Literal
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fisk_ai.errors import SetupError, ToolError
 from fisk_ai.toolkit.behavior import Behavior
@@ -95,6 +98,25 @@ async def test_wrong_input_is_an_error_a_model_can_mend(arguments: object, reaso
         await call(forecast, arguments)
     assert str(caught.value).startswith("invalid forecast input: ")
     assert reason in str(caught.value)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+ARGUMENTS = st.dictionaries(st.sampled_from(["place", "days", "unit", "context", "x"]), JSON)
+
+
+@given(
+    st.binary() | JSON.map(json.dumps).map(str.encode) | ARGUMENTS.map(json.dumps).map(str.encode)
+)
+def test_whatever_a_model_sends_is_a_result_or_an_error_it_can_read(raw: bytes) -> None:
+    try:
+        output = asyncio.run(call(forecast, raw))
+    except ToolError as exc:
+        output = str(exc)
+    assert output.startswith(("invalid forecast input: ", '{"days":'))
 
 
 async def test_text_is_returned_as_it_is_and_a_lone_surrogate_is_replaced() -> None:
