@@ -39,9 +39,10 @@ class Answer:
     """One scripted answer.
 
     ``status`` other than 200 sends ``error_type`` and ``error`` in the API's error form. ``raw``
-    is sent in place of anything else. ``hang`` never answers. ``cut`` breaks a stream off after
-    that many events, a whole reply in its middle. ``stream_error`` is the type of an error event
-    sent instead of the end of a stream. ``spelling`` replaces the reply's content by JSON text.
+    is sent in place of anything else, with ``chunk_bytes`` in pieces of that size. ``hang`` never
+    answers. ``cut`` breaks a stream off after that many events, a whole reply in its middle.
+    ``stream_error`` is the type of an error event sent instead of the end of a stream.
+    ``spelling`` replaces the reply's content by JSON text.
     """
 
     content: Sequence[Mapping[str, object]] = ()
@@ -55,7 +56,8 @@ class Answer:
     error_type: str = "invalid_request_error"
     error: str = ""
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
-    raw: str | None = None
+    raw: str | bytes | None = None
+    chunk_bytes: int = 0
     hang: bool = False
     cut: int | None = None
     stream_error: str = ""
@@ -158,13 +160,24 @@ async def _give(answer: Answer, reply: Reply, *, streamed: bool) -> None:
     if answer.hang:
         await reply.hang()
     elif answer.raw is not None:
-        await reply.send(answer.status, answer.raw.encode(), answer.headers)
+        raw = answer.raw.encode() if isinstance(answer.raw, str) else answer.raw
+        await _raw(answer, raw, reply)
     elif answer.status != 200:
         await reply.send(answer.status, _error(answer.error_type, answer.error), answer.headers)
     elif streamed:
         await _stream(answer, reply)
     else:
         await _whole(answer, reply)
+
+
+async def _raw(answer: Answer, raw: bytes, reply: Reply) -> None:
+    if not answer.chunk_bytes:
+        await reply.send(answer.status, raw, answer.headers)
+        return
+    await reply.start_stream(answer.headers)
+    for start in range(0, len(raw), answer.chunk_bytes):
+        await reply.chunk(raw[start : start + answer.chunk_bytes])
+    await reply.end_stream()
 
 
 async def _whole(answer: Answer, reply: Reply) -> None:

@@ -20,6 +20,7 @@ TOO_LONG = (
     "The request exceeds the context window of this model",
     "This model's maximum context length is 32768 tokens",
     "Input is too long for requested model.",
+    "the request exceeds the available context size",
 )
 
 
@@ -167,6 +168,8 @@ def test_what_a_server_says_is_cleaned_and_bounded() -> None:
         (b"\xff", ApiFailure(500, "", "\ufffd")),
         (b"", ApiFailure(500, "", "")),
         (b'{"error":"words"}', ApiFailure(500, "", '{"error":"words"}')),
+        (b'{"detail":"words"}', ApiFailure(500, "", '{"detail":"words"}')),
+        (b'{"error":{"type":"t"}}', ApiFailure(500, "t", "")),
     ],
 )
 def test_any_error_body_is_read(body: bytes, expected: ApiFailure) -> None:

@@ -195,7 +195,7 @@ def test_what_is_no_message_is_refused_in_plain_words(raw: bytes, reason: str) -
         ),
         (b'{"error":{"type":"overloaded_error","message":"m"}}', "overloaded_error", "m"),
         (b'{"error":"words"}', "", '{"error":"words"}'),
-        (b'{"type":"error"}', "", ""),
+        (b'{"type":"error"}', "", '{"type":"error"}'),
     ],
 )
 def test_an_error_that_came_as_a_reply_is_told_as_one(raw: bytes, kind: str, message: str) -> None:

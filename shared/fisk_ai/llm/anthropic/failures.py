@@ -31,7 +31,7 @@ READ_LIMIT: Final = 64 * 1024
 TOO_LONG: Final = "an explanation too long to be shown"
 _ESCAPED: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([bfnrt])|([\"\\/]))")
 _CONTEXT: Final = re.compile(
-    r"prompt is too long|context (?:window|length|limit)|exceeds? (?:the )?context"
+    r"prompt is too long|context (?:window|length|limit|size)|exceeds? (?:the )?context"
     r"|input is too long|too many (?:input )?tokens",
     re.IGNORECASE,
 )
@@ -76,7 +76,7 @@ def read_failure(status: int, body: bytes) -> ApiFailure:
         kind, message = fields.string(error, "type"), fields.string(error, "message")
     except ValueError:
         return ApiFailure(status, "", _text(body))
-    return ApiFailure(status, kind, message)
+    return ApiFailure(status, kind, message if kind or message else _text(body))
 
 
 def _text(body: bytes) -> str:
