@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import TextIO
+
+from fisk_ai.text.sanitise import for_display
 
 STYLED_LIMIT = 262_144
 """Code points above which a text is shown raw: styling is for reading, not for dumps."""
+
+_STYLE = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
 def styled(text: str, *, width: int) -> str:
@@ -30,8 +35,15 @@ def _render(text: str, width: int) -> str:
     console = Console(width=max(20, width), force_terminal=True, highlight=False)
     with console.capture() as capture:
         console.print(Markdown(text, hyperlinks=False))
-    lines = (line.rstrip() for line in capture.get().splitlines())
+    lines = (line.rstrip() for line in _clean(capture.get()).splitlines())
     return "\n".join(lines).strip("\n")
+
+
+def _clean(rendered: str) -> str:
+    """Take out what a character reference smuggled past the reading; only styles are left."""
+    parts = _STYLE.split(rendered)  # text and styles in turn
+    parts[::2] = map(for_display, parts[::2])
+    return "".join(parts)
 
 
 def wants_style(stream: TextIO, *, no_color: bool) -> bool:
