@@ -54,6 +54,18 @@ def first_group(match: Match) -> Span:
     return match.span(1)
 
 
+def belongs_to_more(match: Match) -> bool:
+    """Say whether the match is a part of a longer identifier or of a fraction."""
+    start, end = match.span()
+    before, after = match.string[max(0, start - 2) : start], match.string[end : end + 2]
+    return _joins(before[::-1]) or _joins(after)
+
+
+def _joins(outwards: bytes) -> bool:
+    joint, beyond = outwards[:1], outwards[1:]
+    return (joint == b"-" and beyond.isalnum()) or (joint == b"." and beyond.isdigit())
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """Finds values of one type; ``lead`` is written in front of what stands for a value."""

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
+from fisk_ai.agent.pii.addresses import ADDRESSES
 from fisk_ai.agent.pii.credentials import CREDENTIALS
 from fisk_ai.agent.pii.escapes import resolved
-from fisk_ai.agent.pii.personal import PERSONAL
+from fisk_ai.agent.pii.labelled import LABELLED
+from fisk_ai.agent.pii.numbers import NUMBERS
 from fisk_ai.agent.pii.rules import Detector, compiled, replaced
 from fisk_ai.agent.pii.secrets import SECRETS
 from fisk_ai.errors import FiskError
@@ -21,7 +23,7 @@ from fisk_ai.errors import FiskError
 TEXT_LIMIT_BYTES: Final = 1024 * 1024
 """Bytes of one text: a larger one is refused, since half a scan would pass for a whole one."""
 
-RULES: Final = (*PERSONAL, *SECRETS, *CREDENTIALS)
+RULES: Final = (*ADDRESSES, *NUMBERS, *LABELLED, *SECRETS, *CREDENTIALS)
 """Every rule, in the order in which they run."""
 
 
