@@ -11,8 +11,8 @@ _DIGITS: Final = frozenset(b"0123456789")
 _MONTH: Final = rb"(?i:jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-zA-Z]*\.?"
 _DATE: Final = (
     rb"[0-9]{4}[-/.][0-9]{1,2}[-/.][0-9]{1,2}|[0-9]{1,2}[-/.][0-9]{1,2}[-/.](?:[0-9]{4}|[0-9]{2})"
-    rb"|[0-9]{1,2}(?:st|nd|rd|th)? " + _MONTH + rb",? [0-9]{4}"
-    rb"|" + _MONTH + rb" [0-9]{1,2}(?:st|nd|rd|th)?,? [0-9]{4}"
+    rb"|[0-9]{1,2}(?:[a-z]{2})? " + _MONTH + rb",? [0-9]{4}"
+    rb"|" + _MONTH + rb" [0-9]{1,2}(?:[a-z]{2})?,? [0-9]{4}"
 )
 _BETWEEN: Final = rb"[\"' \t]*(?:[:=#]|\b(?i:is)\b)?[\"' \t]*"
 _NUMBER: Final = rb"(?:[ _-]?(?i:no|nr|num|numbers?|id)\b\.?)?"

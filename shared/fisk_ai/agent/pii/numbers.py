@@ -59,7 +59,7 @@ def _luhn(digits: bytes) -> bool:
 _IBAN_LENGTHS: Final = {
     **dict.fromkeys(("NO",), 15),
     **dict.fromkeys(("BE", "BI"), 16),
-    **dict.fromkeys(("DK", "FI", "FO", "GL", "NL", "SD", "FK"), 18),
+    **dict.fromkeys(("DK", "FI", "FO", "GL", "NL", "SD", "FK"), 18),  # codespell:ignore fo
     **dict.fromkeys(("MK", "SI"), 19),
     **dict.fromkeys(("AT", "BA", "EE", "KZ", "LT", "LU", "MN", "XK"), 20),
     **dict.fromkeys(("CH", "CR", "HR", "LI", "LV"), 21),
