@@ -30,6 +30,8 @@ LATE_ATTEMPTS = 3
 LATE_PAUSE_S = 0.25
 """A worker lets go of a conversation a moment after its terminal: long enough for that."""
 
+_STAYED_BUSY = "the conversation stayed busy"
+
 
 @dataclass(slots=True, kw_only=True)
 class Exchanges:
@@ -75,24 +77,26 @@ class Exchanges:
         return end
 
     async def _deliver(self, answer: Answer, turn: Turn, end: TurnEnd) -> TurnEnd:
-        why = ""
-        for attempt in range(LATE_ATTEMPTS):
-            if attempt:
-                await asyncio.sleep(LATE_PAUSE_S)
-            try:
-                answered = await self.run(self._late(answer, turn), turn)
-            except FiskError as exc:
-                why = str(exc)
-                break
+        try:
+            answered = await self._repeated(answer, turn)
+        except FiskError as exc:
+            why = str(exc)
+        else:
             if not answered.code or answered.code in PARKED:
                 return answered
-            why = answered.detail
-            if answered.code not in BUSY or self.stopped:
-                break
-        else:
-            why = "the conversation stayed busy"
+            why = _STAYED_BUSY if answered.code in BUSY else answered.detail
         self.view.warn(f"delivering your answer failed: {for_terminal(why, REASON_LIMIT)}")
         return end
+
+    async def _repeated(self, answer: Answer, turn: Turn) -> TurnEnd:
+        """Send an answer, and again while the agent is busy and nobody wants it to stop."""
+        answered = await self.run(self._late(answer, turn), turn)
+        for _ in range(LATE_ATTEMPTS - 1):
+            if answered.code not in BUSY or self.stopped:
+                break
+            await asyncio.sleep(LATE_PAUSE_S)
+            answered = await self.run(self._late(answer, turn), turn)
+        return answered
 
     def _late(self, answer: Answer, turn: Turn) -> RequestAnswer:
         return RequestAnswer(

@@ -43,6 +43,11 @@ if TYPE_CHECKING:
 HTTP_DEBUG_FILE = "http-debug.log"
 """Fixed name in the working directory, so that everybody knows what to delete afterwards."""
 
+_HTTP_DEBUG_NOTICE = (
+    f"Dumping Anthropic API request and response bodies to {HTTP_DEBUG_FILE} (contains the full "
+    "conversation; delete it when you are done)"
+)
+
 NAME_LIMIT = 400
 """Code points of a file's name in a sentence."""
 
@@ -72,6 +77,8 @@ async def _run(flags: RunFlags, *, environ: Mapping[str, str]) -> int:
     with interrupts.installed(), ExitStack() as stack:
         plan = setup.plan()
         debug = _open_dump(stack) if flags.a2a_debug else None
+        if flags.http_debug:
+            print(_HTTP_DEBUG_NOTICE, file=sys.stderr)
         try:
             async with host(plan, setup.check) as hosted:
                 from fisk_ai.cli.conversation import Conversation, exit_code  # noqa: PLC0415 - there

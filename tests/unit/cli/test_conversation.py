@@ -34,6 +34,7 @@ from fisk_ai.a2a.reply_set import ReplySet
 from fisk_ai.bus.connection import Connection, Inbound
 from fisk_ai.bus.messages import Handler
 from fisk_ai.cli.conversation import Conversation, exit_code
+from fisk_ai.cli.exchanges import LATE_ATTEMPTS
 from fisk_ai.cli.handles import Handle
 from fisk_ai.cli.hosting import Hosted
 from fisk_ai.cli.interrupts import Interrupts
@@ -193,6 +194,52 @@ async def test_a_late_answer_is_sent_once_on_its_own_request(
     printed = capsys.readouterr()
     assert printed.out == "Blue it is.\n"
     assert "your answer arrived after the run gave the question up; sending it now" in printed.err
+
+
+async def test_a_late_answer_is_sent_again_while_the_conversation_is_busy_and_not_for_ever(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def play(request: AnyRequest, reply: ReplySet, connection: Connection) -> None:
+        header = reply_header(request, "cow")
+        if isinstance(request, RequestAnswer):
+            await reply.ack(False, reason="busy")  # noqa: FBT003 - the word of the protocol
+            await reply.finish(ErrorTerminal(**header, error="busy", code="conversation_busy"))
+            return
+        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - as above
+
+        async def too_late(inbound: Inbound) -> None:
+            await inbound.refuse("404", "this run is not waiting")
+            await reply.finish(ErrorTerminal(**header, error="waits", code="deferred"))
+
+        await _ask(request, reply, connection, too_late)
+
+    async with _stage(tmp_path, play) as stage:
+        end = await stage.conversation.run()
+    assert end.code == "deferred"
+    answers = [request for request in stage.requests if isinstance(request, RequestAnswer)]
+    assert len(answers) == LATE_ATTEMPTS
+    assert len({each.request for each in answers}) == LATE_ATTEMPTS
+    said = capsys.readouterr().err
+    assert said.count("sending it now") == 1
+    assert "delivering your answer failed: the conversation stayed busy" in said
+
+
+async def test_a_run_that_waits_for_an_answer_says_how_to_give_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
+        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
+        header = reply_header(request, "cow")
+        await reply.finish(ErrorTerminal(**header, error="it waits", code="deferred"))
+
+    async with _stage(tmp_path, play) as stage:
+        end = await stage.conversation.run()
+    assert exit_code(end) == 0
+    *_, answer, resume = capsys.readouterr().err.splitlines()
+    assert answer.startswith(
+        "answer with --confirm, --select or --input: fisk-ai session answer t-"
+    )
+    assert resume.startswith("resume with: fisk-ai run --resume t-")
 
 
 async def test_an_answer_that_crosses_the_request_to_stop_starts_nothing(
