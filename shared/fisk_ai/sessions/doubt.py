@@ -16,19 +16,20 @@ class _Watch:
     """Follows who had the open batch, and which of its calls they could have started."""
 
     def __init__(self) -> None:
-        self._open: list[str] = []
+        self._open: dict[str, None] = {}
         self._held = False
         self._suspect = ""
 
     def follow(self, record: Record) -> None:
         match record.payload:
             case Assistant(message=message):
-                self._open = [b.id for b in message.content if isinstance(b, ToolUseBlock)]
+                calls = (b.id for b in message.content if isinstance(b, ToolUseBlock))
+                self._open = dict.fromkeys(calls)
                 self._held = True
             case User():
-                self._open = []
+                self._open = {}
             case ToolResult(tool_use_id=call) | Deferred(tool_use_id=call):
-                self._open = [other for other in self._open if other != call]
+                self._open.pop(call, None)
             case Claim():
                 self.lose_holder()
                 self._held = True
@@ -40,7 +41,7 @@ class _Watch:
     def lose_holder(self) -> None:
         """Note that the holder is gone; without a terminal it may have been inside a call."""
         if self._held and self._open:
-            self._suspect = self._open[0]
+            self._suspect = next(iter(self._open))
         self._held = False
 
     def suspect(self) -> str | None:

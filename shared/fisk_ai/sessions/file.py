@@ -281,4 +281,8 @@ def _exists(path: Path) -> ExistsError:
 
 
 def _locked(path: Path) -> LockedError:
-    return LockedError(f"session {path.stem} is held by another run; wait for its end")
+    holder = locking.holder(_lock_path(path))
+    named = f" ({holder})" if holder else ""
+    return LockedError(
+        f"session {path.stem} is held by another run{named}; wait for its end", key=path.stem
+    )

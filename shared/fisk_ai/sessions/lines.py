@@ -7,6 +7,7 @@ behind it can be trusted. Rules: ``docs/reference/sessions.md``.
 
 from __future__ import annotations
 
+import io
 from dataclasses import dataclass
 
 from fisk_ai.errors import CorruptError
@@ -28,19 +29,16 @@ def parse(data: bytes, name: str) -> Parsed:
     Raises:
         CorruptError: a line in the middle is no record; names the file and the line.
     """
-    lines = data.split(b"\n")
-    if not lines[-1]:
-        lines.pop()
+    last = data.count(b"\n") + (not data.endswith(b"\n"))
     records: list[Record] = []
-    for number, line in enumerate(lines, start=1):
+    for number, line in enumerate(io.BytesIO(data), start=1):  # one line at a time is copied
         if not line.strip():
             continue
         try:
             records.append(codec.decode(line))
         except CorruptError as exc:
-            if number == len(lines):
-                torn_bytes = len(line) + data.endswith(b"\n")
-                return Parsed(tuple(records), len(data) - torn_bytes)
+            if number == last:
+                return Parsed(tuple(records), len(data) - len(line))
             raise CorruptError(
                 f"{name} line {number}: {exc}; restore the file or remove it"
             ) from exc

@@ -8,9 +8,12 @@ process is refused as well. It vanishes with its holder, however that ends. Rule
 from __future__ import annotations
 
 import os
+import re
 import sys
+from contextlib import suppress
 from pathlib import Path
 
+from fisk_ai.errors import CorruptError
 from fisk_ai.sessions.regular import open_regular
 
 if sys.platform != "win32":
@@ -21,6 +24,10 @@ FILE_MODE = 0o600
 
 _ATTEMPTS = 10
 """Tries against a file that deletes keep replacing; more than that is contention, not a race."""
+
+
+_SIGNATURE = re.compile(rb"pid ([0-9]{1,10})\n")
+_SIGNATURE_BYTES = 16
 
 
 class Lock:
@@ -38,6 +45,8 @@ class Lock:
             if remove:
                 self._path.unlink(missing_ok=True)
         finally:
+            with suppress(OSError):
+                os.ftruncate(self._fd, 0)
             os.close(self._fd)
 
 
@@ -57,11 +66,30 @@ def acquire(path: Path) -> Lock | None:
             os.close(fd)
             raise
         if is_current:
+            _sign(fd)
             return Lock(path, fd)
         os.close(fd)
         if not is_held:
             return None
     return None
+
+
+def holder(path: Path) -> str:
+    """Name the process that took the lock last, such as ``pid 7``; empty when none signed it."""
+    try:
+        fd = open_regular(path, os.O_RDONLY)
+    except (OSError, CorruptError):
+        return ""
+    with os.fdopen(fd, "rb") as file:
+        found = _SIGNATURE.fullmatch(file.read(_SIGNATURE_BYTES))
+    return f"pid {int(found[1])}" if found else ""
+
+
+def _sign(fd: int) -> None:
+    """Say in the lock file who holds it; for people alone, so a full disk is no failure."""
+    with suppress(OSError):
+        os.ftruncate(fd, 0)
+        os.pwrite(fd, f"pid {os.getpid()}\n".encode(), 0)
 
 
 def _locked(fd: int) -> bool:

@@ -19,18 +19,28 @@ from typing import TYPE_CHECKING
 import pytest
 
 from fisk_ai.errors import (
+    AlreadyAnsweredError,
     ExistsError,
     InvalidCursorError,
     InvalidIdError,
     InvalidLimitError,
     LockedError,
+    NotDeferredError,
     NotFoundError,
     SeqGapError,
     StoreError,
     VersionError,
 )
+from fisk_ai.sessions import supply
 from fisk_ai.sessions.codec import protocol_of
-from fisk_ai.sessions.records import Decision, Deferred, MemoryRevisions, Payload, Terminal
+from fisk_ai.sessions.records import (
+    CallApproval,
+    Decision,
+    Deferred,
+    MemoryRevisions,
+    Payload,
+    Terminal,
+)
 from fisk_ai.sessions.store import Filter, Journal, Store
 from fisk_ai.testing.session_records import (
     assistant,
@@ -316,6 +326,54 @@ async def an_interrupted_batch_is_pending(store: Store) -> None:
     ]
 
 
+async def an_answer_from_outside_is_one_record(store: Store) -> None:
+    """The deferred call is answered once, and the session is one that any run takes."""
+    deferred = Deferred(tool_use_id="a", tool_name="ask")
+    await _write(store, "one", assistant("a", "b"), deferred, result("b"), terminal("suspended"))
+    await supply.supply(store, "one", "a", "red")
+    with pytest.raises(AlreadyAnsweredError):
+        await supply.supply(store, "one", "a", "blue")
+    with pytest.raises(NotDeferredError):
+        await supply.supply(store, "one", "c", "red")
+    state = await store.load("one")
+    assert (state.last_seq, state.pending, state.open_deferrals) == (6, None, ())
+    handle = await store.open("one")
+    assert handle.last_seq() == 6
+    await handle.close()
+
+
+async def a_decision_from_outside_waits_for_the_next_run(store: Store) -> None:
+    """An approval is kept as it was given, a declined call has its result."""
+    await _write(store, "one", assistant("a", "b"), terminal("suspended"))
+    approval = CallApproval(tool_use_id="a", tool_name="say", args_sha256="0" * 64)
+    await supply.approve(store, "one", approval)
+    await supply.decline(store, "one", "b", "no")
+    state = await store.load("one")
+    assert state.one_shot_approvals == {"a": approval}
+    assert state.pending is not None
+    assert state.pending.answered == {"b"}
+    for late in (supply.decline(store, "one", "b", "no"), supply.supply(store, "one", "b", "no")):
+        with pytest.raises((AlreadyAnsweredError, NotDeferredError)):
+            await late
+    assert (await store.load("one")).last_seq == 5
+
+
+async def pages_of_any_length_cover_the_listing(store: Store) -> None:
+    """Also where the moments of creation are the same."""
+    names = [f"s{number}" for number in range(7)]
+    for run_id in names:
+        await _write(store, run_id)
+    for limit in range(1, 9):
+        seen: list[str] = []
+        page, cursor = await store.list_page(Filter(), limit, "")
+        seen += [row.run_id for row in page]
+        while cursor:
+            page, cursor = await store.list_page(Filter(), limit, cursor)
+            assert page
+            seen += [row.run_id for row in page]
+        assert seen == names
+
+
 CHECKS: tuple[Check, ...] = (
     a_created_session_loads_as_its_prompt,
     records_come_back_as_they_were_appended,
@@ -336,5 +394,8 @@ CHECKS: tuple[Check, ...] = (
     describing_keeps_the_order_asked_for,
     a_deleted_session_is_gone,
     an_interrupted_batch_is_pending,
+    an_answer_from_outside_is_one_record,
+    a_decision_from_outside_waits_for_the_next_run,
+    pages_of_any_length_cover_the_listing,
 )
 """Every check; each is given a store of its own that holds nothing."""

@@ -84,12 +84,12 @@ async def test_a_held_session_is_refused_in_the_same_process_and_from_another(
 ) -> None:
     handle = await store.create("one", meta())
     for attempt in (store.open, store.delete):
-        with pytest.raises(LockedError, match="one is held by another run"):
+        with pytest.raises(LockedError, match=rf"one is held by another run \(pid {os.getpid()}\)"):
             await attempt("one")
     await handle.close()
     with (directory / "one.lock").open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(LockedError):
+        with pytest.raises(LockedError, match="held by another run; wait"):
             await store.open("one")
         with pytest.raises(ExistsError):
             await store.create("one", meta())

@@ -3,9 +3,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fisk_ai.errors import AlreadyAnsweredError, NotDeferredError
 from fisk_ai.llm.model import (
     Block,
     Message,
@@ -15,7 +17,7 @@ from fisk_ai.llm.model import (
     ToolResultBlock,
     ToolUseBlock,
 )
-from fisk_ai.sessions import codec, lines
+from fisk_ai.sessions import codec, lines, supply
 from fisk_ai.sessions.fold import calls_of, fold, in_doubt
 from fisk_ai.sessions.records import (
     Assistant,
@@ -143,3 +145,51 @@ def test_a_file_cut_anywhere_loads_the_records_before_the_cut(
     assert parsed.length_bytes == cut or kept in (b"", kept.rstrip(b"\n") + b"\n")
     again = lines.parse(kept, "x.json")
     assert again.records == parsed.records
+
+
+@given(journals())
+def test_a_fold_loses_and_invents_nothing(records: list[Record]) -> None:
+    state = fold(records)
+    payloads = [record.payload for record in records]
+    pending = (*state.pending.results, state.pending.assistant.message) if state.pending else ()
+    blocks = [block for message in state.messages for block in message.content]
+    results = [block for block in (*blocks, *pending) if isinstance(block, ToolResultBlock)]
+    answers = [payload for payload in payloads if isinstance(payload, ToolResult)]
+    assert sorted(map(repr, results)) == sorted(repr(answer.result) for answer in answers)
+    replies = [payload for payload in payloads if isinstance(payload, Assistant)]
+    told = [message for message in state.messages if message.role == "assistant"]
+    told += [state.pending.assistant.message] if state.pending else []
+    assert told == [reply.message for reply in replies]
+    assert state.counters.llm_calls == len(replies)
+    assert state.counters.usage.output == sum(reply.out_tokens for reply in replies)
+    assert state.counters.tool_calls == sum(state.counters.by_kind.values()) == len(answers)
+
+
+@given(journals())
+def test_the_status_is_that_of_the_last_terminal_unless_work_followed_it(
+    records: list[Record],
+) -> None:
+    status = "open"
+    for record in records:
+        if isinstance(record.payload, Terminal):
+            status = record.payload.reason
+        elif not isinstance(record.payload, Claim | MemoryRevisions):
+            status = "open"
+    assert fold(records).status == status
+
+
+@given(journals(), st.sampled_from(["a", "b", "c", "d"]))
+def test_an_answer_from_outside_is_refused_or_closes_exactly_its_own_deferral(
+    records: list[Record], call: str
+) -> None:
+    state = fold(records)
+    try:
+        deferral = supply.check(state, call, "x")
+    except (AlreadyAnsweredError, NotDeferredError):
+        return
+    assert deferral in state.open_deferrals
+    answer = ToolResult(tool_use_id=call, result=ToolResultBlock(call, "x"))
+    after = fold([*records, codec.record_of(len(records) + 1, answer, time=TIME)])
+    assert {*state.open_deferrals} - {*after.open_deferrals} == {deferral}
+    with pytest.raises(AlreadyAnsweredError):
+        supply.check(after, call, "y")
