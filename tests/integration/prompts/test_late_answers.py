@@ -22,6 +22,7 @@ from fisk_ai.testing.prompts import (
     error_of,
     last_results,
     model,
+    names,
     prompt,
     resume,
     text_of,
@@ -33,7 +34,7 @@ CONFIRM = ("u1", "ask_human_confirm", b'{"question":"Go?"}')
 SELECT = ("u1", "ask_human_select", b'{"question":"Which?","options":["red","blue"]}')
 INPUT = ("u1", "ask_human_input", b'{"question":"Who?"}')
 SECOND = ("u2", "ask_human_input", b'{"question":"Where?"}')
-BRIEF: dict[str, object] = {"elicit": True, "elicit_max": "50ms"}
+BRIEF: dict[str, object] = {"elicit": True, "elicit_max": "50ms", "workers": 2}
 """Questions that close before anybody answers."""
 
 YES = m.Answer(tool_use_id="u1", kind="confirm", confirmed=True)
@@ -172,6 +173,13 @@ async def test_of_two_answers_at_the_same_time_one_is_told_that_it_came_second(
         )
         codes = sorted(code_of(end) for end in ends)
         assert codes[0] == ""
-        assert codes[1] in ("conversation_busy", "failed")
+        assert codes[1] in ("conversation_busy", "already_answered", "failed")
         await other.server.release()
         await other.ended()
+
+
+async def test_an_answer_may_ask_for_the_history_it_answers_into(bench: Bench) -> None:
+    _, token = await parked(bench, CONFIRM)
+    caller = RecordingCaller()
+    await bench.client().run(answer(token, YES, replay=9), caller)
+    assert names(caller.blocks) == ["Status", "Prompt", "ToolCall", "Status", "Text"]

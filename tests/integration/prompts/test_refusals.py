@@ -171,3 +171,8 @@ async def test_a_finished_conversation_cannot_be_resumed(bench: Bench) -> None:
 async def test_a_channel_without_prompts_is_not_built(bench: Bench) -> None:
     with pytest.raises(ConfigError, match=r"expose\.agent\.a2a\.prompts"):
         await bench.channel(bench.config(expose={}))
+
+
+async def test_an_agent_whose_card_breaks_a_limit_is_not_built(bench: Bench) -> None:
+    with pytest.raises(ConfigError, match="icon_url"):
+        await bench.channel(bench.config(icon_url="https:///face.png"))
