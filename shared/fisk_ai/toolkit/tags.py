@@ -69,6 +69,8 @@ def idle_on_group(tags: Sequence[str]) -> tuple[str, ...]:
 
 def with_inherited(own: Sequence[str], above: Sequence[str]) -> tuple[str, ...]:
     """Return a command's own tags and, behind them, those its group lays on it."""
+    if not above:
+        return tuple(own)
     return (*own, *(tag for tag in INHERITED if tag in above and tag not in own))
 
 

@@ -16,7 +16,7 @@ from fisk_ai.toolkit.contract import Advisory, Tool
 from fisk_ai.toolkit.environment import without_configured
 from fisk_ai.toolkit.fisk import globals as global_flags
 from fisk_ai.toolkit.fisk.command import CommandTool, Host
-from fisk_ai.toolkit.fisk.document import Command, Flag
+from fisk_ai.toolkit.fisk.document import Application, Command, Flag
 from fisk_ai.toolkit.fisk.globals import GlobalFlag
 from fisk_ai.toolkit.fisk.introspection import TIMEOUT_S, introspect
 from fisk_ai.toolkit.fisk.misread import advice
@@ -57,33 +57,46 @@ async def load(
             two commands would become one tool.
         ConfigError: a filter or a global flag that cannot be meant.
     """
-    selection = select(config)
-    confirm_tags = config.harness.confirm_tags
+    select(config)  # a filter that cannot be meant is told before anything runs
     program = resolve_application(config, environ)
     if program is None:
-        return LoadedApplication(advisories=tuple(_unmatched(confirm_tags, ())))
-    host = Host(
-        program=program,
+        unmatched = _unmatched(config.harness.confirm_tags, ())
+        return LoadedApplication(advisories=tuple(unmatched))
+    document = await introspect(
+        program,
         environ=without_configured(environ, config),
         directory=_directory(config),
+        timeout_s=timeout_s,
     )
-    document = await introspect(
-        program, environ=host.environ, directory=host.directory, timeout_s=timeout_s
-    )
+    return assemble(config, document, program=program, environ=environ)
+
+
+def assemble(
+    config: Config, document: Application, *, program: Path, environ: Mapping[str, str]
+) -> LoadedApplication:
+    """Make tools of what ``program`` printed of itself; nothing is run.
+
+    Raises:
+        SetupError, ConfigError: as :func:`load`, for what the document says.
+    """
     if not document.commands:
         raise SetupError(
             f"introspecting {program} failed: it describes no commands; let it print the document "
             "of an application that has some",
             key="application_path",
         )
+    selection = select(config)
     found = leaves(document.commands, program)
     offered = global_flags.resolve(config.global_flags, document)
     selected = [leaf for leaf in found if selection.keeps(leaf.tool_name, leaf.tags)]
     check_names(selected)
+    host = Host(
+        program=program, environ=without_configured(environ, config), directory=_directory(config)
+    )
     return LoadedApplication(
         tools=tuple(_tool(leaf, offered, host) for leaf in selected),
         advisories=(
-            *_unmatched(confirm_tags, selected),
+            *_unmatched(config.harness.confirm_tags, selected),
             *_group_advisories(document.commands, selected),
             *_tag_advisories(selected),
         ),
@@ -155,14 +168,18 @@ def _group_advisories(commands: Sequence[Command], selected: Sequence[Leaf]) -> 
 
 
 def _tag_advisories(selected: Sequence[Leaf]) -> list[Advisory]:
-    found: list[Advisory] = []
-    for leaf in selected:
-        unknown = tags.unknown_reserved(leaf.tags)
-        if unknown:
-            found.append(Advisory(kind="unknown_reserved_tag", name=leaf.tool_name, params=unknown))
-        conflicts = tags.conflicts_of(leaf.tags)
-        if conflicts:
-            found.append(
-                Advisory(kind="behavior_tag_conflict", name=leaf.tool_name, params=conflicts)
-            )
-    return found
+    """Return what is odd about each leaf's tags; most leaves share theirs with others."""
+    odd = {carried: _odd(carried) for carried in {leaf.tags for leaf in selected}}
+    return [
+        Advisory(kind=kind, name=leaf.tool_name, params=params)
+        for leaf in selected
+        for kind, params in odd[leaf.tags]
+    ]
+
+
+def _odd(carried: Sequence[str]) -> list[tuple[str, tuple[str, ...]]]:
+    found = (
+        ("unknown_reserved_tag", tags.unknown_reserved(carried)),
+        ("behavior_tag_conflict", tags.conflicts_of(carried)),
+    )
+    return [(kind, params) for kind, params in found if params]

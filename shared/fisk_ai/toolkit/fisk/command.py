@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from fisk_ai.errors import ToolError
@@ -50,12 +51,18 @@ class CommandTool:
         self.model_description = leaf.model_description
         self._tags = leaf.tags
         self._host = host
+        self._leaf = leaf
+        self._global_flags = tuple(global_flags)
         self._schema = merged_schema(leaf.schema, global_flags)
-        self._syntax = argv.Syntax(
-            path=leaf.path,
-            global_flags=tuple(global_flags),
-            flags=_reachable(leaf),
-            args=leaf.args,
+
+    @cached_property
+    def _syntax(self) -> argv.Syntax:
+        """What calls are rendered by; most tools of a run are never called."""
+        return argv.Syntax(
+            path=self._leaf.path,
+            global_flags=self._global_flags,
+            flags=_reachable(self._leaf),
+            args=self._leaf.args,
             advertised=frozenset(arguments.properties_of(self._schema)),
         )
 
@@ -90,7 +97,7 @@ class CommandTool:
 
     def command(self) -> str:
         """Return the command path in words."""
-        return self._syntax.command
+        return self._leaf.command
 
     def trace_line(self, raw: bytes) -> str:
         """Return the exact command line for a person; the path alone when there is none."""
@@ -161,7 +168,7 @@ class CommandTool:
         try:
             return self._line(raw)
         except ToolError:
-            return argv.Line(path=self._syntax.path, flags=(), positionals=())
+            return argv.Line(path=self._leaf.path, flags=(), positionals=())
 
 
 def _reachable(leaf: Leaf) -> tuple[Flag, ...]:

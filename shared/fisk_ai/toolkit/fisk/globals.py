@@ -95,6 +95,8 @@ def _listed(name: str, by_name: Mapping[str, Flag], application: str) -> Flag:
 
 def for_leaf(flags: Sequence[Flag], leaf: Leaf) -> tuple[Flag, ...]:
     """Return the globals this leaf offers; a flag or argument of its own wins silently."""
+    if not flags:
+        return ()
     own = {flag.name for flag in leaf.flags} | {arg.name for arg in leaf.args}
     return tuple(flag for flag in flags if flag.name not in own)
 

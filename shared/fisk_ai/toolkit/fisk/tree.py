@@ -70,16 +70,15 @@ def leaves(commands: Sequence[Command], program: Path) -> list[Leaf]:
             it and the ``program`` that printed it.
     """
     found: list[Leaf] = []
-    for node in _visible(commands):
-        if node.command.commands:
-            continue
-        if node.command.restricted_schema is UNSET:
+    for command, above in _visible_leaves(commands, _Above()):
+        path = (*above.path, command.name)
+        if command.restricted_schema is UNSET:
             raise SetupError(
-                f'{program}: command "{" ".join(node.path)}" has no precomputed schema; rebuild '
+                f'{program}: command "{" ".join(path)}" has no precomputed schema; rebuild '
                 "the application with a current fisk (v0.9.0 or newer) so that it prints one",
                 key="application_path",
             )
-        found.append(_leaf(node, node.command.restricted_schema))
+        found.append(_leaf(path, above, command, command.restricted_schema))
     return found
 
 
@@ -88,38 +87,51 @@ def idle_group_tags(
 ) -> list[tuple[str, tuple[str, ...]]]:
     """Return the groups above ``selected`` with reserved tags that have no effect on a group."""
     found: list[tuple[str, tuple[str, ...]]] = []
-    for node in _visible(commands):
-        idle = tags.idle_on_group(node.command.tags) if node.command.commands else ()
-        if idle and any(leaf.path[: len(node.path)] == node.path for leaf in selected):
-            found.append((" ".join(node.path), idle))
+    for path, group in _groups(commands, ()):
+        idle = tags.idle_on_group(group.tags)
+        if idle and any(leaf.path[: len(path)] == path for leaf in selected):
+            found.append((" ".join(path), idle))
     return found
 
 
+def _groups(
+    commands: Sequence[Command], above: tuple[str, ...]
+) -> Iterator[tuple[tuple[str, ...], Command]]:
+    """Return every group that is not hidden, each before what is below it."""
+    for command in commands:
+        if command.commands and not command.hidden:
+            path = (*above, command.name)
+            yield path, command
+            yield from _groups(command.commands, path)
+
+
 @dataclass(frozen=True, slots=True)
-class _Node:
-    path: tuple[str, ...]
-    command: Command
-    tags: tuple[str, ...]
+class _Above:
+    """What a command takes over from the groups it is in."""
+
+    path: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
 
 
-def _visible(commands: Sequence[Command], above: _Node | None = None) -> Iterator[_Node]:
-    """Return every group and leaf that is not hidden, each before what is below it."""
-    path, laid = (above.path, above.tags) if above else ((), ())
+def _visible_leaves(commands: Sequence[Command], above: _Above) -> Iterator[tuple[Command, _Above]]:
     for command in commands:
         if command.hidden:
             continue
-        node = _Node((*path, command.name), command, tags.with_inherited(command.tags, laid))
-        yield node
-        yield from _visible(command.commands, node)
+        if command.commands:
+            laid = tags.with_inherited(command.tags, above.tags)
+            yield from _visible_leaves(command.commands, _Above((*above.path, command.name), laid))
+        else:
+            yield command, above
 
 
-def _leaf(node: _Node, schema: Mapping[str, object]) -> Leaf:
-    command = node.command
+def _leaf(
+    path: tuple[str, ...], above: _Above, command: Command, schema: Mapping[str, object]
+) -> Leaf:
     return Leaf(
-        path=node.path,
+        path=path,
         help=command.help,
         help_long=command.help_long,
-        tags=node.tags,
+        tags=tags.with_inherited(command.tags, above.tags),
         schema=schema,
         flags=command.flags,
         args=command.args,
