@@ -5,14 +5,12 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 
-from agent_worker import logs, resources
-from agent_worker import settings as environment
+from agent_worker import resources
 from agent_worker.additions import Additions
 from agent_worker.arguments import Arguments
 from agent_worker.channels.prompts import PromptsChannel
 from agent_worker.ready import ReadyLine
 from agent_worker.resources import Built, Place
-from agent_worker.settings import Settings
 from agent_worker.stopping import Stopping
 from fisk_ai.agent.hooks import Hooks
 from fisk_ai.bus.service import Service as MicroService
@@ -38,10 +36,8 @@ async def run(
         FiskError: the start was refused; the message is the sentence for whoever started it.
     """
     started = time.monotonic()
-    settings = environment.read(environ)
-    _configure_logs(arguments, settings)
-    config = resources.load_config(arguments, settings)
-    place = Place(arguments=arguments, settings=settings, environ=environ)
+    config = resources.load_config(arguments, environ)
+    place = Place(arguments=arguments, environ=environ)
     built = await resources.build(config, place, additions or Additions())
     try:
         service = await built.connection.service(config.identity)
@@ -123,10 +119,3 @@ class _Worker:
             tools=self._built.tool_count,
             start_s=round(took_s, 3),
         )
-
-
-def _configure_logs(arguments: Arguments, settings: Settings) -> None:
-    level = logs.level_of(settings.log_level, hosted=arguments.hosted, verbose=arguments.verbose)
-    logs.configure(level, settings.log_format)
-    for name in settings.unknown:
-        _log.warning("an unknown setting is ignored; check its spelling", variable=name)

@@ -8,12 +8,26 @@ from __future__ import annotations
 
 import logging
 import sys
+from typing import TYPE_CHECKING, Literal
 
-from agent_worker.settings import LogFormat
-from fisk_ai.serving.log import structlog
+from fisk_ai.serving.log import get_logger, structlog
+
+if TYPE_CHECKING:
+    from agent_worker.arguments import Arguments
+    from agent_worker.settings import Settings
 
 HOSTED_LEVEL = "warning"
 SERVED_LEVEL = "info"
+
+_log = get_logger("agent_worker")
+
+
+def begin(arguments: Arguments, settings: Settings) -> None:
+    """Start logging as the host asked for, and tell of settings that nobody reads."""
+    level = level_of(settings.log_level, hosted=arguments.hosted, verbose=arguments.verbose)
+    configure(level, settings.log_format)
+    for name in settings.unknown:
+        _log.warning("an unknown setting is ignored; check its spelling", variable=name)
 
 
 def level_of(chosen: str, *, hosted: bool, verbose: bool) -> str:
@@ -23,7 +37,7 @@ def level_of(chosen: str, *, hosted: bool, verbose: bool) -> str:
     return chosen or (HOSTED_LEVEL if hosted else SERVED_LEVEL)
 
 
-def configure(level: str, log_format: LogFormat) -> None:
+def configure(level: str, log_format: Literal["text", "json"]) -> None:
     """Send every log line of this process to stderr."""
     shared: list[structlog.typing.Processor] = [
         structlog.stdlib.add_log_level,

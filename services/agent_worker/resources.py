@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Coroutine, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from agent_worker import logs
 from agent_worker.additions import Additions
 from agent_worker.arguments import Arguments
 from agent_worker.debug_files import DebugFiles, open_debug_files
-from agent_worker.settings import HOSTED_START_TIMEOUT_S, Settings
+from fisk_ai.bus import contexts
 from fisk_ai.bus.connection import Connection, ConnectOptions, connect
 from fisk_ai.config import Broker, Config, Mode, load
 from fisk_ai.errors import FiskError, SetupError
@@ -32,6 +34,14 @@ from fisk_ai.toolkit.fisk import LoadedApplication
 from fisk_ai.toolkit.fisk import load as load_application
 from fisk_ai.toolkit.selection import select
 
+if TYPE_CHECKING:
+    from agent_worker.settings import Settings
+
+URL_VARIABLE = "FISK_AI_NATS_URL"
+
+HOSTED_START_TIMEOUT_S = 5.0
+"""How long the broker is waited for where a person is looking."""
+
 CLOSE_TIMEOUT_S = 5.0
 """How long a provider may take to close its connections; the process ends all the same."""
 
@@ -41,10 +51,9 @@ REGISTERED = _providers
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where this worker was started: its command line, its settings and its environment."""
+    """Where this worker was started: its command line and its environment."""
 
     arguments: Arguments
-    settings: Settings
     environ: Mapping[str, str]
 
 
@@ -69,16 +78,15 @@ class Built:
         await _release(self.connection, self.provider, self.debug)
 
 
-def load_config(arguments: Arguments, settings: Settings) -> Config:
+def load_config(arguments: Arguments, environ: Mapping[str, str]) -> Config:
     """Return the configuration this worker serves, with the command line's changes in it.
 
     Raises:
         ConfigError: the file or a directory cannot be used.
     """
     mode = Mode.AGENT if arguments.hosted else Mode.SERVE
-    config = load(
-        arguments.config, mode, broker=Broker.GIVEN if settings.nats_url else Broker.NAMED
-    )
+    given = environ.get(URL_VARIABLE, "").strip()
+    config = load(arguments.config, mode, broker=Broker.GIVEN if given else Broker.NAMED)
     if arguments.script is not None:
         config = config.with_script(arguments.script)
     if arguments.hosted:
@@ -100,15 +108,10 @@ async def build(config: Config, place: Place, additions: Additions) -> Built:
         FiskError: the first thing that could not be built, in one sentence.
     """
     llm.require_known(config.llm.provider)
-    options = connection_options(config, place.arguments, place.settings)
     store = session_store(config, place.arguments.state_dir, place.environ)
     memory = memory_store(config)
     debug = open_debug_files(config, place.arguments)
-    provider, application, connection = await _together(
-        asyncio.to_thread(build_provider, config, place.settings, debug.middlewares),
-        load_application(config, environ=place.environ),
-        connect(options),
-    )
+    provider, application, connection = await _together(config, place, debug.middlewares)
     try:
         tools = assemble_tools(config, application, memory, additions)
     except FiskError:
@@ -126,6 +129,17 @@ async def build(config: Config, place: Place, additions: Additions) -> Built:
     )
 
 
+def read_settings(environ: Mapping[str, str]) -> Settings:
+    """Read the settings of this process; importing what reads them takes its time, too.
+
+    Raises:
+        ConfigError, NotBuiltError: a value that cannot be one.
+    """
+    from agent_worker import settings  # noqa: PLC0415 - as said above
+
+    return settings.read(environ)
+
+
 def build_provider(
     config: Config, settings: Settings, middlewares: tuple[llm.HttpMiddleware, ...] = ()
 ) -> llm.Provider:
@@ -135,7 +149,8 @@ def build_provider(
         ConfigError, SetupError: its options or its key cannot be used.
     """
     name = config.llm.provider
-    if llm.declares_credentials(name) and not settings.api_key:
+    api_key = settings.api_key.get_secret_value()
+    if llm.declares_credentials(name) and not api_key:
         raise SetupError(
             "the model needs a key: set ANTHROPIC_API_KEY or ANTHROPIC_API_KEY_FILE, "
             "or rehearse with --script",
@@ -144,7 +159,7 @@ def build_provider(
     return llm.new(
         name,
         llm.ProviderConfig(
-            api_key=settings.api_key,
+            api_key=api_key,
             base_url=settings.base_url,
             call_timeout_s=config.llm.budget.call_timeout_s,
             directory=str(config.directory),
@@ -219,24 +234,33 @@ def memory_store(config: Config) -> MemoryStore | None:
     )
 
 
-def connection_options(config: Config, arguments: Arguments, settings: Settings) -> ConnectOptions:
-    """Return where this worker serves.
+def connection_options(config: Config, place: Place, settings: Settings) -> ConnectOptions:
+    """Return where this worker serves: at the named context, else at the address it was given.
+
+    A hosted worker serves its own terminal, whatever the file names.
 
     Raises:
-        SetupError: no address was given.
+        ConfigError, SetupError: the context cannot be used, or there is neither.
     """
-    if not settings.nats_url:
+    arguments, name = place.arguments, config.nats_context
+    named = bool(name) and not arguments.hosted
+    url = settings.nats_url.get_secret_value()
+    if named and (contexts.exists(name, place.environ) or not url):
+        options = contexts.load(name, place.environ).options(config.identity)
+    elif url:
+        options = ConnectOptions(url, config.identity, creds=settings.nats_creds)
+    else:
         raise SetupError(
-            "no NATS address was given; set FISK_AI_NATS_URL to nats://host:port",
-            key="FISK_AI_NATS_URL",
+            f"no broker was named; set nats_context in the configuration, or {URL_VARIABLE} to "
+            "nats://host:port",
+            key=URL_VARIABLE,
         )
-    return ConnectOptions(
-        settings.nats_url,
-        config.identity,
-        creds=settings.nats_creds,
-        inbox_prefix=settings.inbox_prefix,
-        connect_timeout_s=HOSTED_START_TIMEOUT_S if arguments.hosted else settings.start_timeout_s,
-        accepted_prefixes=settings.accepted_prefixes,
+    timeout_s = HOSTED_START_TIMEOUT_S if arguments.hosted else settings.start_timeout
+    return replace(
+        options,
+        inbox_prefix=settings.nats_inbox_prefix or options.inbox_prefix,
+        connect_timeout_s=timeout_s,
+        accepted_prefixes=settings.inbox_prefixes,
     )
 
 
@@ -249,15 +273,18 @@ async def _release(connection: Connection, provider: llm.Provider, debug: DebugF
 
 
 async def _together(
-    provider: Coroutine[None, None, llm.Provider],
-    application: Coroutine[None, None, LoadedApplication],
-    connection: Coroutine[None, None, Connection],
+    config: Config, place: Place, middlewares: tuple[llm.HttpMiddleware, ...]
 ) -> tuple[llm.Provider, LoadedApplication, Connection]:
+    """Build what takes its time; the application runs first, so that it works while we import."""
     try:
         async with asyncio.TaskGroup() as tasks:
-            providing = tasks.create_task(provider)
-            introspecting = tasks.create_task(application)
-            connecting = tasks.create_task(connection)
+            introspecting = tasks.create_task(load_application(config, environ=place.environ))
+            settings = await asyncio.to_thread(read_settings, place.environ)
+            logs.begin(place.arguments, settings)
+            providing = tasks.create_task(
+                asyncio.to_thread(build_provider, config, settings, middlewares)
+            )
+            connecting = tasks.create_task(connect(connection_options(config, place, settings)))
     except ExceptionGroup as group:
         refused = group.subgroup(FiskError)
         raise (_first(refused) if refused is not None else group.exceptions[0]) from None

@@ -1,65 +1,119 @@
 """Process settings from the environment: they belong to a host, never to an agent.
 
-Read once and strictly. A plain dataclass and not a settings library, whose import alone would take
-longer than everything else in the start of a hosted run. Table: ``docs/reference/serving.md``.
+Read once and strictly. The library behind them takes longer to import than a file takes to be read,
+so nothing imports this module before the application has been asked to describe itself.
+Table: ``docs/reference/serving.md``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
+
+from pydantic import BeforeValidator, Field, SecretStr, ValidationError
+from pydantic_settings import (
+    BaseSettings,
+    EnvSettingsSource,
+    NoDecode,
+    PydanticBaseSettingsSource,
+    SettingsConfigDict,
+)
 
 from fisk_ai.config import parse_duration
+from fisk_ai.config.scalar import quote
 from fisk_ai.errors import ConfigError, NotBuiltError
+from fisk_ai.llm import credentials
 from fisk_ai.llm.anthropic.base_url import BASE_URL
-from fisk_ai.llm.credentials import api_key
-
-LogFormat = Literal["text", "json"]
-_LEVELS = ("debug", "info", "warning", "error")
 
 START_TIMEOUT_S: Final = 60.0
 """How long a start waits for the broker where no person is looking."""
 
-HOSTED_START_TIMEOUT_S: Final = 5.0
-"""The same where a person is."""
+PREFIX: Final = "FISK_AI_"
+_OF_OTHERS: Final = ("NATS_SERVER", "STORE_DIR", "MCP_PORT", "MCP_ADDRESS", "CALL", "FAULT")
+"""Names that other processes of ours read; this one may well inherit them."""
 
-_PREFIX: Final = "FISK_AI_"
-_KNOWN: Final = frozenset(
-    _PREFIX + name
-    for name in (
-        "NATS_URL",
-        "NATS_CREDS",
-        "NATS_INBOX_PREFIX",
-        "NATS_SERVER",
-        "INBOX_PREFIXES",
-        "LOG_LEVEL",
-        "LOG_FORMAT",
-        "HEALTH_ADDRESS",
-        "START_TIMEOUT",
-        "STORE_DIR",
-        "MCP_PORT",
-        "MCP_ADDRESS",
-        "CALL",
-        "FAULT",
-    )
-)
+_LEVELS: Final = ("debug", "info", "warning", "error")
+_FORMATS: Final = ("text", "json")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+def _word(value: object) -> object:
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+def _level(value: object) -> object:
+    if _word(value) not in ("", *_LEVELS):
+        raise ValueError(f"must be one of {', '.join(_LEVELS)}")
+    return _word(value)
+
+
+def _format(value: object) -> object:
+    if _word(value) not in _FORMATS:
+        raise ValueError(f"must be {' or '.join(_FORMATS)}")
+    return _word(value)
+
+
+def _list(value: object) -> object:
+    """Keep a blank entry: whoever checks the list refuses it, dropping it would hide a slip."""
+    return tuple(entry.strip() for entry in value.split(",")) if isinstance(value, str) else value
+
+
+def _duration(value: object) -> object:
+    if not isinstance(value, str):
+        return value
+    try:
+        seconds = parse_duration(value.strip())
+    except ConfigError as exc:
+        raise ValueError("must be a duration such as 60s") from exc
+    if seconds <= 0:
+        raise ValueError("must be greater than zero")
+    return seconds
+
+
+class Settings(BaseSettings):
     """What this process was told by its environment; ``unknown`` are names nobody reads."""
 
-    nats_url: str = field(default="", repr=False)
+    model_config = SettingsConfigDict(env_prefix=PREFIX, frozen=True, extra="ignore")
+
+    nats_url: SecretStr = SecretStr("")
     nats_creds: str = ""
-    inbox_prefix: str = "_INBOX"
-    accepted_prefixes: tuple[str, ...] = ()
-    log_level: str = ""
-    log_format: LogFormat = "text"
-    start_timeout_s: float = START_TIMEOUT_S
-    api_key: str = field(default="", repr=False)
-    base_url: str = ""
-    unknown: tuple[str, ...] = ()
+    nats_inbox_prefix: str = ""
+    inbox_prefixes: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_list)] = ()
+    log_level: Annotated[str, BeforeValidator(_level)] = ""
+    log_format: Annotated[Literal["text", "json"], BeforeValidator(_format)] = "text"
+    health_address: str = ""
+    start_timeout: Annotated[float, BeforeValidator(_duration)] = START_TIMEOUT_S
+    api_key: SecretStr = Field(SecretStr(""), validation_alias=credentials.KEY)
+    base_url: str = Field("", validation_alias=BASE_URL)
+    unknown: tuple[str, ...] = Field((), validation_alias="unknown")
+
+    @classmethod
+    def settings_customise_sources(
+        cls,
+        settings_cls: type[BaseSettings],
+        init_settings: PydanticBaseSettingsSource,
+        env_settings: PydanticBaseSettingsSource,
+        dotenv_settings: PydanticBaseSettingsSource,
+        file_secret_settings: PydanticBaseSettingsSource,
+    ) -> tuple[PydanticBaseSettingsSource, ...]:
+        """Leave the environment to :func:`read`, which is told which one."""
+        del settings_cls, env_settings, dotenv_settings, file_secret_settings
+        return (init_settings,)
+
+
+class _Environment(EnvSettingsSource):
+    """Reads the mapping it is given, where the library's own source reads the process's."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        super().__init__(Settings)
+
+    def _load_env_vars(self) -> Mapping[str, str | None]:
+        """Return what is set and not blank; names count in capitals only, as they are listed."""
+        return {
+            name.lower(): text.strip()
+            for name, text in self._environ.items()
+            if text.strip() and name.isupper()
+        }
 
 
 def read(environ: Mapping[str, str]) -> Settings:
@@ -69,68 +123,29 @@ def read(environ: Mapping[str, str]) -> Settings:
         ConfigError: a value that cannot be one; names the variable.
         NotBuiltError: a setting of a later release.
     """
-    if environ.get("FISK_AI_HEALTH_ADDRESS"):
-        raise NotBuiltError(
-            "FISK_AI_HEALTH_ADDRESS is not built yet; unset it", key="FISK_AI_HEALTH_ADDRESS"
-        )
-    return Settings(
-        nats_url=environ.get("FISK_AI_NATS_URL", "").strip(),
-        nats_creds=environ.get("FISK_AI_NATS_CREDS", "").strip(),
-        inbox_prefix=environ.get("FISK_AI_NATS_INBOX_PREFIX", "").strip() or "_INBOX",
-        accepted_prefixes=_list(environ.get("FISK_AI_INBOX_PREFIXES", "")),
-        log_level=_log_level(environ.get("FISK_AI_LOG_LEVEL", "")),
-        log_format=_log_format(environ.get("FISK_AI_LOG_FORMAT", "")),
-        start_timeout_s=_start_timeout(environ.get("FISK_AI_START_TIMEOUT", "")),
-        api_key=api_key(environ),
-        base_url=environ.get(BASE_URL, "").strip(),
-        unknown=_unknown(environ),
-    )
+    values = _Environment(environ)()
+    values[credentials.KEY] = credentials.api_key(environ)
+    values["unknown"] = _unknown(environ)
+    try:
+        settings = Settings(**values)
+    except ValidationError as exc:
+        raise _refused(exc, environ) from exc
+    if settings.health_address:
+        name = f"{PREFIX}HEALTH_ADDRESS"
+        raise NotBuiltError(f"{name} is not built yet; unset it", key=name)
+    return settings
 
 
 def _unknown(environ: Mapping[str, str]) -> tuple[str, ...]:
-    ours = (name for name in environ if name.startswith(_PREFIX))
-    return tuple(sorted(name for name in ours if name not in _KNOWN))
+    fields = Settings.model_fields.items()
+    names = (name.upper() for name, field in fields if field.validation_alias is None)
+    known = {f"{PREFIX}{name}" for name in (*names, *_OF_OTHERS)}
+    ours = (name for name in environ if name.startswith(PREFIX))
+    return tuple(sorted(name for name in ours if name not in known))
 
 
-def _list(value: str) -> tuple[str, ...]:
-    return tuple(entry.strip() for entry in value.split(",")) if value.strip() else ()
-
-
-def _log_level(value: str) -> str:
-    level = value.strip().lower()
-    if level and level not in _LEVELS:
-        known = ", ".join(_LEVELS)
-        raise ConfigError(
-            f'FISK_AI_LOG_LEVEL must be one of {known}, got "{value}"', key="FISK_AI_LOG_LEVEL"
-        )
-    return level
-
-
-def _log_format(value: str) -> LogFormat:
-    match value.strip().lower():
-        case "" | "text":
-            return "text"
-        case "json":
-            return "json"
-        case _:
-            raise ConfigError(
-                f'FISK_AI_LOG_FORMAT must be text or json, got "{value}"', key="FISK_AI_LOG_FORMAT"
-            )
-
-
-def _start_timeout(value: str) -> float:
-    if not value.strip():
-        return START_TIMEOUT_S
-    try:
-        seconds = parse_duration(value.strip())
-    except (ConfigError, ValueError) as exc:
-        raise ConfigError(
-            f'FISK_AI_START_TIMEOUT must be a duration such as 60s, got "{value}"',
-            key="FISK_AI_START_TIMEOUT",
-        ) from exc
-    if seconds <= 0:
-        raise ConfigError(
-            f'FISK_AI_START_TIMEOUT must be greater than zero, got "{value}"',
-            key="FISK_AI_START_TIMEOUT",
-        )
-    return seconds
+def _refused(exc: ValidationError, environ: Mapping[str, str]) -> ConfigError:
+    error = exc.errors(include_url=False)[0]
+    name = f"{PREFIX}{str(error['loc'][0]).upper()}"
+    reason = error["msg"].removeprefix("Value error, ")
+    return ConfigError(f"{name} {reason}, got {quote(environ.get(name, ''))}", key=name)

@@ -29,17 +29,32 @@ def test_every_setting_is_read() -> None:
         }
     )
 
-    assert settings == Settings(
-        nats_url="nats://host:4222",
-        nats_creds="/creds",
-        inbox_prefix="_INBOX_worker",
-        accepted_prefixes=("_INBOX_a", "_INBOX_b"),
-        log_level="warning",
-        log_format="json",
-        start_timeout_s=90.0,
-        api_key="key",
-        base_url="https://models.example",
-    )
+    assert settings.nats_url.get_secret_value() == "nats://host:4222"
+    assert settings.nats_creds == "/creds"
+    assert settings.nats_inbox_prefix == "_INBOX_worker"
+    assert settings.inbox_prefixes == ("_INBOX_a", "_INBOX_b")
+    assert (settings.log_level, settings.log_format) == ("warning", "json")
+    assert settings.start_timeout == 90.0
+    assert settings.api_key.get_secret_value() == "key"
+    assert settings.base_url == "https://models.example"
+    assert settings.unknown == ()
+
+
+def test_only_the_environment_that_is_given_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("FISK_AI_NATS_URL", "nats://other")
+
+    assert read({}) == Settings()
+
+
+@pytest.mark.parametrize("value", ["", " "])
+def test_a_blank_setting_is_no_setting(value: str) -> None:
+    names = ("NATS_URL", "LOG_LEVEL", "LOG_FORMAT", "START_TIMEOUT", "HEALTH_ADDRESS")
+
+    assert read({f"FISK_AI_{name}": value for name in names}) == Settings()
+
+
+def test_a_name_in_small_letters_is_somebody_elses() -> None:
+    assert read({"fisk_ai_log_level": "loud"}) == Settings()
 
 
 @pytest.mark.parametrize(
@@ -59,20 +74,20 @@ def test_a_value_that_cannot_be_meant_is_refused_by_its_name(name: str, value: s
 
 
 def test_a_blank_entry_among_the_prefixes_is_not_dropped_in_silence() -> None:
-    assert read({"FISK_AI_INBOX_PREFIXES": "_INBOX_a,"}).accepted_prefixes == ("_INBOX_a", "")
+    assert read({"FISK_AI_INBOX_PREFIXES": "_INBOX_a,"}).inbox_prefixes == ("_INBOX_a", "")
 
 
 def test_misspelt_settings_are_found_and_known_ones_are_not() -> None:
-    settings = read({"FISK_AI_NATS_SERVER": "/bin/x", "FISK_AI_NATSURL": "x", "FISK_AI_A": "y"})
+    environ = {"FISK_AI_NATS_SERVER": "/bin/x", "FISK_AI_NATSURL": "x", "FISK_AI_API_KEY": "y"}
 
-    assert settings.unknown == ("FISK_AI_A", "FISK_AI_NATSURL")
+    assert read(environ).unknown == ("FISK_AI_API_KEY", "FISK_AI_NATSURL")
 
 
 def test_a_key_can_come_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "key"
     file.write_text("sk-1234\n\n")
 
-    assert read({"ANTHROPIC_API_KEY_FILE": str(file)}).api_key == "sk-1234"
+    assert read({"ANTHROPIC_API_KEY_FILE": str(file)}).api_key.get_secret_value() == "sk-1234"
 
 
 def test_two_sources_of_one_key_are_refused() -> None:
