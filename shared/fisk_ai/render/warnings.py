@@ -129,6 +129,7 @@ _WORDINGS: Mapping[str, Callable[[Advisory], str]] = {
         'harness.confirm_tags names "{name}", which no tool carries: it gates nothing'
     ),
     "confirm_denied": _told('"{name}" was not run'),
+    "policy_denied": _told('"{name}" was refused by a hook and not run'),
     "call_in_doubt": _told('"{name}" was not run again'),
     "unknown_tool": _told(
         'the model called "{name}", which is not one of its tools', because=False
