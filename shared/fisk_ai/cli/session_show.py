@@ -28,6 +28,6 @@ def show(argv: Sequence[str]) -> int:
     Transcript(
         show_thinking=arguments.thinking or exported(os.environ, "THINKING"),
         show_results=not (arguments.no_tui or exported(os.environ, "NO_TUI")),
-        no_color=exported(os.environ, "NO_COLOR"),
+        no_color=bool(os.environ.get("NO_COLOR")),
     ).print(state.messages, state.pending)
     return 0
