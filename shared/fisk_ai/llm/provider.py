@@ -132,10 +132,13 @@ def register(
     are for whoever asks before a provider is built, such as ``fisk-ai info``.
 
     Raises:
-        ValueError: an empty or taken name; a mistake of the programmer, found at import.
+        ValueError: an empty or taken name, or no factory; a mistake of the programmer, found at
+            import.
     """
     if not name:
         raise ValueError("a provider needs a name")
+    if not callable(factory):
+        raise ValueError(f"provider {name!r} has no factory")
     if name in _registry:
         raise ValueError(f"provider {name!r} is registered twice")
     cleaned = (entry.strip() for entry in credential_env_names)

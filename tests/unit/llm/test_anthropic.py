@@ -13,7 +13,7 @@ import pytest
 import fisk_ai.llm.builtin  # noqa: F401 # pyright: ignore[reportUnusedImport] - registers
 from fisk_ai.errors import ConfigError, ProviderError
 from fisk_ai.llm import provider
-from fisk_ai.llm.anthropic.provider import AnthropicProvider
+from fisk_ai.llm.anthropic.provider import AT_ONCE_BYTES, AnthropicProvider
 from fisk_ai.llm.model import (
     Delta,
     Message,
@@ -344,6 +344,30 @@ async def test_hostile_text_of_a_model_never_breaks_the_call(
         history = (*REQUEST.messages, Message("assistant", reply.content))
         await model.call(replace(REQUEST, messages=history))
     assert len(endpoint.requests) == 2
+
+
+async def test_a_conversation_that_cannot_be_sent_is_a_failure_that_says_where(
+    endpoint: FakeMessagesEndpoint,
+) -> None:
+    broken = Message("assistant", (ProviderBlock("of_tomorrow", b"null"),))
+    async with Asked(endpoint) as model:
+        with pytest.raises(ProviderError) as caught:
+            await model.call(replace(REQUEST, messages=(*REQUEST.messages, broken)))
+    assert caught.value.failure == "failed"
+    assert str(caught.value).startswith(
+        "the conversation cannot be sent: message 1: content block 0: "
+    )
+    assert endpoint.requests == []
+
+
+async def test_a_long_conversation_is_written_without_holding_up_the_loop(
+    endpoint: FakeMessagesEndpoint,
+) -> None:
+    long = Message("user", (TextBlock("<" * (AT_ONCE_BYTES + 1)),))
+    endpoint.queue(text("Moo"))
+    async with Asked(endpoint) as model:
+        await model.call(replace(REQUEST, messages=(long,)))
+    assert len(endpoint.requests[0].raw) > 6 * AT_ONCE_BYTES
 
 
 async def test_many_runs_share_one_provider(endpoint: FakeMessagesEndpoint) -> None:

@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 
-from fisk_ai.llm.anthropic.params import build_params
+from fisk_ai.llm.anthropic.params import build_params, size_hint
 from fisk_ai.llm.model import (
     Message,
     ProviderBlock,
@@ -203,6 +203,25 @@ def test_thinking_goes_back_unchanged_otherwise(thinking: bool | None) -> None: 
         ["tool_result"],
         ["thinking"],
     ]
+
+
+def test_a_message_that_cannot_be_sent_is_named_with_its_block() -> None:
+    broken = Message("assistant", (TextBlock("a"), ProviderBlock("x", b"null")))
+    request = replace(BASE, messages=(*BASE.messages, broken))
+    with pytest.raises(ValueError, match="message 1: content block 1: "):
+        build_params(request)
+
+
+def test_the_size_of_a_conversation_is_known_before_it_is_written() -> None:
+    blocks = (
+        TextBlock("x" * 10),
+        ThinkingBlock("x" * 100),
+        ToolUseBlock("t", "n", b'"' + b"x" * 998 + b'"'),
+        ToolResultBlock("t", "x" * 10_000),
+        ProviderBlock("p", b'{"type":"p"}'),
+    )
+    request = replace(BASE, messages=(Message("user", blocks), Message("user", ())))
+    assert size_hint(request) == 10 + 100 + 1000 + 10_000 + 12
 
 
 SEARCH = {"type": "tool_search_tool_bm25", "name": "tool_search_tool_bm25"}

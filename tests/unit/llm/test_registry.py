@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import cast
 
 import pytest
 
@@ -48,6 +49,12 @@ def test_an_empty_or_taken_name_is_a_mistake_found_at_import(name: str) -> None:
         provider.register(name, no_provider, ())
 
 
+def test_a_provider_that_cannot_be_built_is_a_mistake_found_at_import() -> None:
+    with pytest.raises(ValueError, match="provider 'mine' has no factory"):
+        provider.register("mine", cast("provider.ProviderFactory", None), ())
+    assert "mine" not in provider.names()
+
+
 def test_what_a_provider_can_do_is_known_before_it_is_built() -> None:
     declared = {name: provider.capabilities(name) for name in provider.names()}
     assert {name: can and can.supports_tool_search for name, can in declared.items()} == {
@@ -64,6 +71,30 @@ def test_registering_imports_no_sdk() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+def test_the_sdk_is_imported_in_a_thread_while_a_process_starts() -> None:
+    code = """
+import sys, threading
+import fisk_ai.llm.builtin
+from fisk_ai.llm import provider
+
+seen = {}
+
+class Notes:
+    def find_spec(self, name, path=None, target=None):
+        if name in ("anthropic", "httpx2"):
+            seen[name] = threading.current_thread() is not threading.main_thread()
+
+sys.meta_path.insert(0, Notes())
+model = provider.new("anthropic", provider.ProviderConfig(api_key="any"))
+for thread in threading.enumerate():
+    if thread is not threading.main_thread():
+        thread.join()
+print(sorted(seen.items()))
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[('anthropic', True), ('httpx2', True)]\n"
 
 
 @pytest.mark.parametrize(

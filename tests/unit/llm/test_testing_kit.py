@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import asyncio
 import json
 import subprocess
@@ -13,7 +14,8 @@ import pytest
 from fisk_ai.errors import ProviderError
 from fisk_ai.llm.anthropic.provider import AnthropicProvider
 from fisk_ai.llm.model import Delta, Message, Request, TextBlock, ToolDef
-from fisk_ai.llm.provider import Capabilities, ProviderConfig
+from fisk_ai.llm.provider import Capabilities, Provider, ProviderConfig
+from fisk_ai.testing import model as scripted_model
 from fisk_ai.testing.model import ScriptedProvider, reply
 
 REQUEST = Request(
@@ -55,6 +57,17 @@ def test_its_capabilities_can_be_chosen() -> None:
     chosen = Capabilities("x", "y", supports_tool_search=True)
     assert ScriptedProvider(capabilities=chosen).capabilities() == chosen
     assert ScriptedProvider().capabilities().provider == "anthropic"
+
+
+def test_the_queued_model_is_made_of_public_names_alone() -> None:
+    model: Provider = ScriptedProvider()
+    assert model
+    tree = ast.parse(Path(scripted_model.__file__).read_text(encoding="utf-8"))
+    imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]
+    ours = [f"{node.module}.{name.name}" for node in imported for name in node.names]
+    ours = [name for name in ours if name.startswith("fisk_ai.")]
+    assert ours
+    assert not [name for name in ours if "._" in name or ".anthropic" in name]
 
 
 @pytest.mark.integration

@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 import json
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fisk_ai.llm.anthropic.codec import block_from_wire, block_to_wire, response_from_wire
+from fisk_ai.llm.anthropic.codec import (
+    block_from_wire,
+    block_to_wire,
+    message_to_wire,
+    response_from_wire,
+)
 from fisk_ai.llm.anthropic.failures import ApiError, ApiFailure
 from fisk_ai.llm.blocks import message_from_json, message_to_json
 from fisk_ai.llm.model import (
@@ -101,6 +107,25 @@ def test_a_block_without_a_type_is_refused(wire: bytes) -> None:
         block_from_wire(wire)
 
 
+@pytest.mark.parametrize("raw", [b"{}", b'{"type":""}', b"null", b""])
+def test_a_provider_block_that_is_none_is_not_sent(raw: bytes) -> None:
+    message = Message("assistant", (TextBlock("a"), ProviderBlock("of_tomorrow", raw)))
+    with pytest.raises(ValueError, match="content block 1: "):
+        message_to_wire(message)
+
+
+def test_what_is_no_block_of_ours_is_not_sent() -> None:
+    message = Message("user", (cast("Block", "text"),))
+    with pytest.raises(ValueError, match="content block 0: a str is no content block"):
+        message_to_wire(message)
+
+
+@pytest.mark.parametrize("absent", [b"", b',"input":null'])
+def test_a_call_without_arguments_has_empty_ones(absent: bytes) -> None:
+    call = block_from_wire(b'{"type":"tool_use","id":"t","name":"n"' + absent + b"}")
+    assert call == ToolUseBlock("t", "n", b"{}")
+
+
 def test_a_turn_survives_the_journal_and_goes_back_as_it_came() -> None:
     parts = [
         b'{"type":"thinking","thinking":"h\xc3\xa9","signature":"c2ln"}',
@@ -141,6 +166,11 @@ def reply_of(content: str, more: str = "") -> bytes:
 def test_what_a_reply_leaves_out_is_empty_or_zero() -> None:
     reply = response_from_wire(reply_of("[]", ',"usage":{"input_tokens":null}'))
     assert (reply.id, reply.model, reply.stop_reason, reply.usage) == ("", "", "end_turn", Usage())
+
+
+def test_a_reply_that_says_something_needs_no_reason_to_stop() -> None:
+    reply = response_from_wire(b'{"role":"assistant","content":[{"type":"text","text":"Moo"}]}')
+    assert (reply.content, reply.stop_reason) == ((TextBlock("Moo"),), "")
 
 
 def test_a_model_with_nothing_to_say_is_a_reply() -> None:
