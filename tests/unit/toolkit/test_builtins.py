@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fisk_ai.config import Config
+from fisk_ai.config.harness_rules import BUILTIN_TOOLS
 from fisk_ai.errors import ConfigError, ToolError
 from fisk_ai.toolkit.builtin.assemble import Builtins, build
 from fisk_ai.toolkit.contract import CallContext, Confirmable, Describer, ExecDeps
@@ -93,6 +94,13 @@ def test_an_entry_that_cannot_be_meant_is_refused(
         of({"tools": entries})
     assert reason in str(caught.value)
     assert caught.value.key.startswith("harness.tools")
+
+
+def test_the_configuration_accepts_exactly_the_tools_that_can_be_built() -> None:
+    entries = [{"name": name} for name in BUILTIN_TOOLS]
+    assert names(of({"tools": entries})) == list(BUILTIN_TOOLS)
+    with pytest.raises(ConfigError, match=f"accepted: {', '.join(BUILTIN_TOOLS)}"):
+        of({"tools": [{"name": "none_of_them"}]})
 
 
 def test_an_entry_can_ask_a_person_before_each_call() -> None:

@@ -92,6 +92,12 @@ async def test_a_path_and_relative_links_may_turn_around_inside(
     assert (await read(tool({"root": str(root)}), path))["content"] == content
 
 
+async def test_a_path_with_half_a_character_is_a_file_that_is_not_there(root: Path) -> None:
+    built = tool({"root": str(root)})
+    outcome = await built.execute(CallContext(), b'{"path":"\\ud83d"}', ExecDeps())
+    assert outcome.output == '{"path":"\ufffd","found":false}'
+
+
 @pytest.mark.parametrize("path", ["missing", "a/missing/x", "gone", "a/b/../../missing"])
 async def test_a_file_that_is_not_there_is_an_answer(root: Path, path: str) -> None:
     assert await read(tool({"root": str(root)}), path) == {"path": path, "found": False}
