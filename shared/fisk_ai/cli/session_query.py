@@ -138,7 +138,7 @@ def _deferral(deferred: Deferred) -> str:
 
 
 def _block(text: str) -> list[str]:
-    """Return a text in lines; JSON is indented, its numbers as they were read."""
+    """Return a text in lines, indented where it is JSON."""
     return for_display(_indented(text)).rstrip("\n").split("\n") if text else ["(empty)"]
 
 
