@@ -10,7 +10,8 @@ import pytest
 
 from fisk_ai.agent.hooks import Hooks, PostToolUse, PromptVerdict, Replacement, UserPrompt
 from fisk_ai.agent.pii.guard import guarded
-from fisk_ai.agent.pii.scanner import Scan, Scanner
+from fisk_ai.agent.pii.rules import compiled
+from fisk_ai.agent.pii.scanner import RULES, Scan, Scanner
 from fisk_ai.toolkit.contract import Advisory
 
 
@@ -18,7 +19,7 @@ class WatchedScanner(Scanner):
     """A scanner that notes what it was given, and in which thread."""
 
     def __init__(self) -> None:
-        super().__init__()
+        super().__init__(tuple(map(compiled, RULES)))
         self.texts: list[str] = []
         self.threads: list[int] = []
 

@@ -274,13 +274,13 @@ async def test_a_reader_never_sees_half_a_memory(memory: FileMemory) -> None:
 
 
 def test_the_backend_is_registered_and_names_no_path(tmp_path: Path) -> None:
-    assert builtin.store.names() == ["file"]
+    assert "file" in builtin.store.names()
     made = store.new("file", MemoryConfig(identity="cow", base=tmp_path))
     assert made.info() == MemoryInfo("file", "")
 
 
 def test_an_unknown_backend_is_refused_with_the_known_ones() -> None:
-    with pytest.raises(ConfigError, match=r'unknown memory backend "x": known .* \[file\]'):
+    with pytest.raises(ConfigError, match=r'unknown memory backend "x": known .* \[.*file.*\]'):
         store.new("x", MemoryConfig(identity="cow"))
 
 

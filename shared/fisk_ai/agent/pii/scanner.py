@@ -7,8 +7,8 @@ value it might use. Personal data goes first, then credentials. Rules: ``docs/re
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Final
 
 from fisk_ai.agent.pii.addresses import ADDRESSES
@@ -18,7 +18,7 @@ from fisk_ai.agent.pii.labelled import LABELLED
 from fisk_ai.agent.pii.numbers import NUMBERS
 from fisk_ai.agent.pii.rules import Detector, compiled, replaced
 from fisk_ai.agent.pii.secrets import SECRETS
-from fisk_ai.errors import FiskError
+from fisk_ai.errors import FiskError, SetupError
 
 TEXT_LIMIT_BYTES: Final = 1024 * 1024
 """Bytes of one text: a larger one is refused, since half a scan would pass for a whole one."""
@@ -40,8 +40,9 @@ class Scan:
 class Scanner:
     """Finds personal data and credentials; may be used from any thread."""
 
-    def __init__(self) -> None:
-        """Be ready; patterns are compiled by the first scan."""
+    def __init__(self, detectors: Sequence[Detector]) -> None:
+        """Run ``detectors`` in their order."""
+        self._detectors = detectors
         self._is_open = True
 
     def scan(self, text: str) -> Scan:
@@ -62,10 +63,6 @@ class Scanner:
     def close(self) -> None:
         """Refuse further scans; closing twice is harmless."""
         self._is_open = False
-
-    @cached_property
-    def _detectors(self) -> tuple[Detector, ...]:
-        return tuple(map(compiled, RULES))
 
     def _scan(self, text: str, data: bytes) -> Scan:
         """Run each detector over what those before it left."""
@@ -90,5 +87,16 @@ class Scanner:
 
 
 def build() -> Scanner:
-    """Return a scanner with every detector; which of them run is not configurable."""
-    return Scanner()
+    """Return a scanner with every detector; which of them run is not configurable.
+
+    Raises:
+        SetupError: the library that runs the patterns cannot be loaded.
+    """
+    try:
+        return Scanner(tuple(map(compiled, RULES)))
+    except ImportError as exc:
+        raise SetupError(
+            f"the scanner for personal data cannot be built: {exc}; install fisk-ai again, or set "
+            "harness.pii.mode to off",
+            key="harness.pii.mode",
+        ) from exc

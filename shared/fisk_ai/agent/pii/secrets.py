@@ -35,6 +35,8 @@ _REFERENCE: Final = (b"$", b"{", b"<", b"%", b"[")
 """How a value begins that is filled in elsewhere."""
 
 _PATH: Final = (b"/", b"./", b"../", b"~/")
+_OPENINGS: Final = (b"(", b"[", b"{", b"<")
+_ENDS_OF_ARGUMENTS: Final = (b")", b",", b";")
 _IDENTIFIERS: Final = re.compile(rb"[A-Za-z0-9_.]+")
 _MEMBER_PART: Final = rb"[A-Za-z_]+(?:[0-9]{1,3}[A-Za-z_]*)?"
 _MEMBER: Final = re.compile(_MEMBER_PART + rb"(?:\." + _MEMBER_PART + rb")+")
@@ -75,14 +77,18 @@ def _is_filled_in(value: bytes) -> bool:
 
 
 def _is_code(value: bytes, match: Match) -> bool:
-    """Say whether the unquoted value is a call, an index, or a name of several words."""
+    """Say whether the unquoted value is a call, an index, a member, or a name in a program."""
     end = match.span()[1]
-    if match.string[end : end + 1] in (b"(", b"[", b"{", b"<"):
-        return True
-    if _MEMBER.fullmatch(value):
+    behind = match.string[end : end + 1]
+    if behind in _OPENINGS or _MEMBER.fullmatch(value):
         return True
     is_name = _IDENTIFIERS.fullmatch(value) is not None and _SEPARATOR.search(value) is not None
-    return is_name and _is_wordy(value)
+    if not is_name or not _is_wordy(value):
+        return False
+    # A name of several words may be a secret in a settings file, which has it at the end of a line
+    # and no blank before the sign.
+    operator_start = match.span(1)[1]
+    return behind in _ENDS_OF_ARGUMENTS or match.string[operator_start : operator_start + 1] == b" "
 
 
 def _is_table_key(name: bytes, value: bytes) -> bool:
