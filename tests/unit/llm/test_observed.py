@@ -190,9 +190,15 @@ async def test_what_kept_an_attempt_from_its_answer_is_told(
     assert viewer.errors == ["All connection attempts failed"] * 3
 
 
-@pytest.mark.parametrize("cut", [Answer(raw="x" * 70_000, status=400), Answer(cut=0)])
-async def test_a_body_nobody_could_read_is_shown_as_far_as_it_is_known(
-    endpoint: FakeMessagesEndpoint, cut: Answer
+@pytest.mark.parametrize(
+    ("cut", "status", "reason"),
+    [
+        (Answer(raw="x" * 70_000, status=400), 400, "too long to be shown"),
+        (Answer(cut=0), 200, "peer closed connection"),
+    ],
+)
+async def test_a_body_that_was_not_read_is_shown_as_that(
+    endpoint: FakeMessagesEndpoint, cut: Answer, status: int, reason: str
 ) -> None:
     viewer = Viewer()
     endpoint.queue(cut)
@@ -201,7 +207,8 @@ async def test_a_body_nobody_could_read_is_shown_as_far_as_it_is_known(
         await model.call(REQUEST, nothing)
     await model.close()
     (answer,) = viewer.responses
-    assert answer.error or answer.body == b"an explanation too long to be shown"
+    assert (answer.status, answer.body) == (status, None)
+    assert reason in answer.error
 
 
 @pytest.mark.parametrize(("length", "hidden"), [(KEY_LENGTH - 1, False), (KEY_LENGTH, True)])

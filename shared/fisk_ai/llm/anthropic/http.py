@@ -86,14 +86,18 @@ async def _take(response: httpx2.Response) -> None:
         return
     call.attempts.last = ApiFailure(response.status_code)  # known, whatever becomes of the body
     failure, body = await _read_failure(whole)
-    await call.shown.read(body)
-    response.stream = httpx2.ByteStream(body)
+    if body is None:
+        await call.shown.unread(TOO_LONG)
+    else:
+        await call.shown.read(body)
+    response.stream = httpx2.ByteStream(body or b"")
     is_in_time = call.attempts.failed(replace(failure, wait_s=wait_asked_s(response.headers)))
     if not is_in_time or not response.is_error:
         response.headers["x-should-retry"] = "false"
 
 
-async def _read_failure(response: httpx2.Response) -> tuple[ApiFailure, bytes]:
+async def _read_failure(response: httpx2.Response) -> tuple[ApiFailure, bytes | None]:
+    """Return what an error says, and its body unless that is too long to be looked at."""
     body = bytearray()
     async with aclosing(response.aiter_bytes()) as parts:
         async for part in parts:
@@ -102,5 +106,5 @@ async def _read_failure(response: httpx2.Response) -> tuple[ApiFailure, bytes]:
                 break
     await response.aclose()
     if len(body) > READ_LIMIT:
-        return ApiFailure(response.status_code, "", TOO_LONG), TOO_LONG.encode()
+        return ApiFailure(response.status_code, "", TOO_LONG), None
     return read_failure(response.status_code, bytes(body)), bytes(body)
