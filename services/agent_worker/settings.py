@@ -82,9 +82,9 @@ class Settings(BaseSettings):
     log_format: Annotated[Literal["text", "json"], BeforeValidator(_format)] = "text"
     health_address: str = ""
     start_timeout: Annotated[float, BeforeValidator(_duration)] = START_TIMEOUT_S
-    api_key: SecretStr = Field(SecretStr(""), validation_alias=credentials.KEY)
-    base_url: str = Field("", validation_alias=BASE_URL)
-    unknown: tuple[str, ...] = Field((), validation_alias="unknown")
+    api_key: SecretStr = Field(default=SecretStr(""), validation_alias=credentials.KEY)
+    base_url: str = Field(default="", validation_alias=BASE_URL)
+    unknown: tuple[str, ...] = Field(default=(), validation_alias="unknown")
 
     @classmethod
     def settings_customise_sources(

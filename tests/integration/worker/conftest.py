@@ -6,13 +6,22 @@ import asyncio
 import json
 import os
 import sys
-from collections.abc import AsyncIterator, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
 import pytest
 
+from fisk_ai.a2a.client import AgentClient, TaskEnd
+from fisk_ai.a2a.messages import (
+    Ack,
+    AnyQuestion,
+    EventBlock,
+    RequestPrompt,
+    Sender,
+    request_header,
+)
 from fisk_ai.bus.broker import Broker
 from fisk_ai.testing.application import FakeApplication, FakeCommand
 
@@ -67,7 +76,11 @@ class Workshop:
         return file
 
     async def start(
-        self, *arguments: str, environ: Mapping[str, str] | None = None, ready: bool = True
+        self,
+        *arguments: str,
+        environ: Mapping[str, str] | None = None,
+        ready: bool = True,
+        program: Sequence[str] = ("-P", "-m", "agent_worker"),
     ) -> Worker:
         """Start a worker and wait for its ready line, or with ``ready=False`` for its end."""
         ready_read, ready_write = os.pipe()
@@ -75,9 +88,7 @@ class Workshop:
         flags = ["--ready-fd", str(ready_write), "--owner-fd", str(owner_read)] if ready else []
         process = await asyncio.create_subprocess_exec(
             sys.executable,
-            "-P",
-            "-m",
-            "agent_worker",
+            *program,
             "--config",
             self.directory / "agent.yaml",
             "--state-dir",
@@ -87,6 +98,7 @@ class Workshop:
             stdin=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.PIPE,
             pass_fds=(ready_write, owner_read),
+            cwd=self.directory,
             env={**os.environ, "FISK_AI_NATS_URL": self.url, **(environ or {})},
         )
         os.close(ready_write)
@@ -139,3 +151,30 @@ def held_script(workshop: Workshop) -> Callable[[], None]:
         workshop.write("script.yaml", SCRIPT.replace("[", held))
 
     return write
+
+
+class _Patient:
+    """Follows a reply set and answers no question."""
+
+    async def on_ack(self, ack: Ack) -> None:
+        return None
+
+    async def on_event(self, block: EventBlock) -> None:
+        return None
+
+    async def on_question(self, question: AnyQuestion) -> None:
+        return None
+
+    async def on_gap(self, missed: int) -> None:
+        raise AssertionError(missed)
+
+
+@pytest.fixture
+def ask() -> Callable[[AgentClient], Awaitable[TaskEnd]]:
+    """Send an agent one prompt and wait for its terminal."""
+
+    async def send(agent: AgentClient) -> TaskEnd:
+        header = request_header(Sender(name="tester"), "watchman")
+        return await agent.run(RequestPrompt(**header, prompt="hello"), _Patient())
+
+    return send
