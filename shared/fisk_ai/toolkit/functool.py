@@ -236,7 +236,7 @@ def _own_copy(spec: FunctionSpec) -> dict[str, object]:
     if spec.schema.get("type") != "object":
         raise _refused(spec, 'has no schema of type object; write {"type": "object", ...}')
     try:
-        return cast("dict[str, object]", json.loads(json.dumps(dict(spec.schema))))
+        return cast("dict[str, object]", json.loads(json.dumps(dict(spec.schema), allow_nan=False)))
     except (TypeError, ValueError, RecursionError) as exc:
         raise _refused(spec, f"has a schema that is no JSON: {exc}") from exc
 

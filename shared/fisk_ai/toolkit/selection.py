@@ -55,8 +55,9 @@ class ToolFilter:
 
     def matches(self, name: str, tags: Sequence[str]) -> bool:
         """Say whether a tool of this name and these tags matches."""
-        if any(search(name) for search in self.searches):
-            return True
+        for search in self.searches:
+            if search(name) is not None:
+                return True
         return not self.tags.isdisjoint(tags) if tags else "" in self.tags
 
 

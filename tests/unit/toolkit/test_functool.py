@@ -113,6 +113,7 @@ async def test_the_handler_is_told_which_call_it_is(tmp_path: Path) -> None:
         ({"schema": {}}, '"keep" has no schema of type object'),
         ({"schema": {"type": "string"}}, "has no schema of type object"),
         ({"schema": {"type": "object", "x": {1}}}, "has a schema that is no JSON"),
+        ({"schema": {"type": "object", "x": float("nan")}}, "has a schema that is no JSON"),
         ({"handler": None}, '"keep" has no handler'),
         ({"kind": "remote"}, "is of kind remote"),
         ({"kind": "mcp"}, "is of kind mcp"),

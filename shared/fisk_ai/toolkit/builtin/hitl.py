@@ -35,7 +35,7 @@ CALLER_HAS_NO_OPERATOR = "the caller has no operator to answer on its behalf"
 NO_CHOICE = "the operator was asked and chose none of the options"
 NO_VALUE = "the operator was asked and gave no answer"
 
-Kind = Literal["confirm", "select", "input"]
+AnswerKind = Literal["confirm", "select", "input"]
 
 
 class _Question(msgspec.Struct, kw_only=True):
@@ -53,7 +53,11 @@ class LateAnswer:
 
 
 def late_answer(
-    kind: Kind, *, confirmed: bool = False, value: str | None = None, no_operator: bool = False
+    kind: AnswerKind,
+    *,
+    confirmed: bool = False,
+    value: str | None = None,
+    no_operator: bool = False,
 ) -> LateAnswer:
     """Write an answer down as the tool that asked would have.
 
