@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import io
 import select
 import sys
 import termios
@@ -39,6 +40,8 @@ class PromptLine:
     def __init__(self, stdin: TextIO) -> None:
         """Borrow the terminal of ``stdin``; nothing is read or changed before the first line."""
         self._stdin = stdin
+        if isinstance(stdin, io.TextIOWrapper):
+            stdin.reconfigure(errors="replace")  # a stray byte must not end the chat
         self._last = ""
         self._modes: list[object] | None = None
 

@@ -288,8 +288,8 @@ class Terminal:
         return termios.tcgetattr(self._leader)[:4] == self._before and not is_marking
 
     def type(self, text: str) -> None:
-        """Press keys; U+0003 is Ctrl-C and U+0004 Ctrl-D."""
-        os.write(self._leader, text.encode())
+        """Press keys; U+0003 is Ctrl-C and U+0004 Ctrl-D, a lone surrogate a stray byte."""
+        os.write(self._leader, text.encode(errors="surrogateescape"))
 
     def end(self) -> Done:
         """Wait for its end; ``err`` is what the terminal showed."""
