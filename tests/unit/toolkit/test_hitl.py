@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from fisk_ai.errors import DeferredError, FiskError, PromptAbortedError, ToolError
 from fisk_ai.testing.events import Scripted, ScriptedPrompter
-from fisk_ai.toolkit.builtin.hitl import TOOLS, AnswerKind, LateAnswer, late_answer
+from fisk_ai.toolkit.builtin.hitl import TOOLS, Kind, LateAnswer, late_answer
 from fisk_ai.toolkit.contract import CallContext, ExecDeps
 from fisk_ai.toolkit.functool import FunctionTool
 from fisk_ai.toolkit.prompter import NO_OPERATOR_REASON, Prompter
@@ -234,7 +234,7 @@ async def test_a_late_answer_is_what_the_tool_itself_would_have_returned(
     [("confirm", "confirmed", False), ("select", "selected", None), ("input", "value", None)],
 )
 def test_a_caller_without_an_operator_is_a_reason_whatever_else_it_sent(
-    kind: AnswerKind, member: str, negative: object
+    kind: Kind, member: str, negative: object
 ) -> None:
     late = late_answer(kind, confirmed=True, value="x", no_operator=True)
     assert late.tool_name == f"ask_human_{kind}"

@@ -35,7 +35,7 @@ CALLER_HAS_NO_OPERATOR = "the caller has no operator to answer on its behalf"
 NO_CHOICE = "the operator was asked and chose none of the options"
 NO_VALUE = "the operator was asked and gave no answer"
 
-AnswerKind = Literal["confirm", "select", "input"]
+Kind = Literal["confirm", "select", "input"]
 
 
 class _Question(msgspec.Struct, kw_only=True):
@@ -53,7 +53,7 @@ class LateAnswer:
 
 
 def late_answer(
-    kind: AnswerKind,
+    kind: Kind,
     *,
     confirmed: bool = False,
     value: str | None = None,
