@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from functools import cache
+from pathlib import Path
 from typing import cast
 
 import jsonschema_rs
@@ -43,6 +44,12 @@ def test_the_files_are_what_the_message_classes_make() -> None:
     assert files == {name: schema.text_of(document) for name, document in DOCUMENTS.items()}, (
         "run python -m fisk_ai.a2a.schema"
     )
+
+
+def test_writing_the_files_leaves_no_schema_of_an_id_that_is_gone(tmp_path: Path) -> None:
+    (tmp_path / "event.gone.json").write_text("{}")
+    schema.write(tmp_path)
+    assert {path.name for path in tmp_path.iterdir()} == set(DOCUMENTS)
 
 
 def test_every_id_has_a_schema_under_its_own_address() -> None:

@@ -544,3 +544,28 @@ async def test_a_card_that_is_none_is_told_apart_from_a_refusal(agent: Agent) ->
     await agent.worker.watch(subjects.discovery("billing"), ack)
     with pytest.raises(ProtocolMismatchError, match="no card"):
         await AgentClient(agent.caller, "billing", "terminal").card(5)
+
+
+@pytest.mark.parametrize("accepted", [True, False])
+async def test_a_cancel_is_taken_only_by_an_accepting_ack(agent: Agent, *, accepted: bool) -> None:
+    async def reply(inbound: Inbound) -> None:
+        request = codec.decode(inbound.body)
+        header = m.reply_header(request, "billing")
+        await inbound.respond(codec.encode(m.Ack(**header, accepted=accepted, reason="not you")))
+
+    await agent.worker.watch(subjects.cancel("billing", "R1"), reply)
+    client = AgentClient(agent.caller, "billing", "terminal")
+    if accepted:
+        assert await client.cancel("R1")
+        return
+    with pytest.raises(ServiceRefusedError, match="not you"):
+        await client.cancel("R1")
+
+
+async def test_a_cancel_answered_with_something_else_is_told_apart(agent: Agent) -> None:
+    async def reply(inbound: Inbound) -> None:
+        await inbound.respond(inbound.body)
+
+    await agent.worker.watch(subjects.cancel("billing", "R1"), reply)
+    with pytest.raises(ProtocolMismatchError, match="no ack"):
+        await AgentClient(agent.caller, "billing", "terminal").cancel("R1")
