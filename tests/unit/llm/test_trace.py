@@ -332,6 +332,21 @@ async def test_a_streamed_reply_is_traced_whole(path: Path, endpoint: FakeMessag
     assert body.endswith('data: {"type": "message_stop"}\n\n')
 
 
+async def test_an_error_inside_a_stream_is_traced_with_what_came_before(
+    path: Path, endpoint: FakeMessagesEndpoint
+) -> None:
+    content = [{"type": "text", "text": "Moo"}]
+    endpoint.queue(Answer(content=content, stream_error="overloaded_error", error="busy"))
+    trace = begun(path)
+    await ask(endpoint.url, trace, streamed=True)
+    await trace.close()
+    line = lines(path)[-1]
+    assert "error" not in line
+    body = cast("str", line["body"])
+    assert body.startswith("event: message_start\n")
+    assert "overloaded_error" in body.splitlines()[-2]
+
+
 async def test_a_reply_that_breaks_off_is_a_response_without_a_body(
     path: Path, endpoint: FakeMessagesEndpoint
 ) -> None:

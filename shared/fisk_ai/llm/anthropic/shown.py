@@ -25,7 +25,7 @@ KEY_LENGTH: Final = 16
 
 _REASON_LIMIT: Final = 200
 _PHRASE_LIMIT: Final = 60
-_UNREAD: Final = "the body was not read to its end"
+_UNREAD: Final = "nobody read the body"
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,26 +94,34 @@ class Shown:
 
 
 class _Shared(httpx2.AsyncByteStream):
-    """A body that goes to its reader piece by piece and is shown as a whole."""
+    """A body that goes to its reader piece by piece and is shown as far as it was read.
+
+    A reader that leaves early has read why: an error stands at the end of what it got.
+    """
 
     def __init__(self, stream: httpx2.AsyncByteStream, shown: Shown) -> None:
         self._stream = stream
         self._shown = shown
+        self._body = bytearray()
 
     async def __aiter__(self) -> AsyncIterator[bytes]:
-        body = bytearray()
         try:
             async for part in self._stream:
-                body += part
+                self._body += part
                 yield part
+        except GeneratorExit:
+            raise
         except BaseException as exc:
             await self._shown.failed(exc)
             raise
-        await self._shown.read(bytes(body))
+        await self._shown.read(bytes(self._body))
 
     async def aclose(self) -> None:
         await self._stream.aclose()
-        await self._shown.unread(_UNREAD)
+        if self._body:
+            await self._shown.read(bytes(self._body))
+        else:
+            await self._shown.unread(_UNREAD)
 
 
 def reason(cause: BaseException | None) -> str:
@@ -127,7 +135,7 @@ def reason(cause: BaseException | None) -> str:
             return for_terminal(str(cause).partition(":")[0], _REASON_LIMIT)
         case httpx2.NetworkError() if str(cause):
             return for_terminal(str(cause), _REASON_LIMIT)
-        case asyncio.CancelledError() | GeneratorExit():
+        case asyncio.CancelledError():
             return "the call ended before the answer did"
         case _:
             return type(cause).__name__
