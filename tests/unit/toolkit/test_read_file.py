@@ -150,6 +150,12 @@ async def test_a_file_that_says_it_is_empty_is_bounded_all_the_same() -> None:
     assert "over the limit" in await refusal(built, "status")
 
 
+async def test_a_root_that_is_not_there_is_no_missing_file(root: Path) -> None:
+    said = await refusal(tool({"root": str(root / "nowhere")}), "note.txt")
+    assert said == "cannot read note.txt: the root directory of this tool is not there"
+    assert "not a directory" in await refusal(tool({"root": str(root / "note.txt")}), "x")
+
+
 async def test_the_root_starts_at_the_base_and_is_the_base_by_default(root: Path) -> None:
     assert (await read(tool({}, root), "note.txt"))["found"] is True
     assert (await read(tool({"root": "a"}, root), "b/deep.txt"))["found"] is True

@@ -100,7 +100,9 @@ def _line(raw: bytes) -> str:
 def _result(place: _Place, path: str) -> str:
     try:
         data = _read(place, path)
-    except FileNotFoundError:
+    except FileNotFoundError as exc:
+        if not place.root.is_dir():
+            raise _refused(path, "the root directory of this tool is not there") from exc
         return gojson.dumps({"path": path, "found": False}).decode()
     encoding, content = _content(data)
     return gojson.dumps(
