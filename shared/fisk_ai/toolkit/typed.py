@@ -12,10 +12,13 @@ reaches it. Rules: ``docs/reference/embedding.md``.
 
 from __future__ import annotations
 
+import copy
 import inspect
 import typing
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from enum import Enum
+from functools import partial
 from typing import TypedDict, Unpack, cast, overload
 
 import msgspec
@@ -34,6 +37,9 @@ from fisk_ai.toolkit.functool import (
 from fisk_ai.toolkit.inputs import decode
 
 Function = Callable[..., Awaitable[object]]
+
+_UNCHANGEABLE = (str, bytes, int, float, Enum)
+"""Types of defaults that models may be told of: calls can share them."""
 
 
 class Traits(TypedDict, total=False):
@@ -164,10 +170,9 @@ def _context_parameter(name: str, parameter: inspect.Parameter) -> str:
 
 def _default(value: object) -> object:
     """Return a default that no two calls share, whatever the function does with it."""
-    if isinstance(value, list | dict | set | bytearray):
-        shared = cast("list[object]", value)
-        return msgspec.field(default_factory=shared.copy)
-    return value
+    if value is None or isinstance(value, _UNCHANGEABLE):
+        return value
+    return msgspec.field(default_factory=partial(copy.deepcopy, value))
 
 
 def _schema(name: str, arguments: type[msgspec.Struct]) -> dict[str, object]:

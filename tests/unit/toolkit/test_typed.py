@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
 import msgspec
@@ -22,6 +23,11 @@ from fisk_ai.toolkit.typed import tool
 class Place(msgspec.Struct):
     latitude: float
     longitude: float
+
+
+@dataclass
+class Basket:
+    items: list[str] = field(default_factory=list[str])
 
 
 @tool
@@ -132,13 +138,13 @@ async def test_text_is_returned_as_it_is_and_a_lone_surrogate_is_replaced() -> N
 
 async def test_a_default_is_no_memory_between_calls() -> None:
     @tool
-    async def collect(item: str, into: list[str] = ["first"]) -> list[str]:  # noqa: B006 - that is the point
+    async def collect(item: str, into: list[Basket] = [Basket()]) -> list[Basket]:  # noqa: B006, B008 - that is the point
         """Collect."""
-        into.append(item)
+        into[0].items.append(item)
         return into
 
-    assert await call(collect, {"item": "a"}) == '["first","a"]'
-    assert await call(collect, {"item": "b"}) == '["first","b"]'
+    assert await call(collect, {"item": "a"}) == '[{"items":["a"]}]'
+    assert await call(collect, {"item": "b"}) == '[{"items":["b"]}]'
 
 
 async def test_a_result_without_json_form_is_an_error_of_the_tool() -> None:
