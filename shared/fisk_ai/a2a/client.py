@@ -30,6 +30,7 @@ from fisk_ai.a2a.outcome import ClientLimits, IncompleteTaskError, TaskEnd, Task
 from fisk_ai.a2a.reading import Reading, accepted
 from fisk_ai.bus.connection import Connection
 from fisk_ai.errors import AgentUnavailableError, NoRespondersError, ProtocolMismatchError
+from fisk_ai.text.ids import ksuid
 
 __all__ = [
     "AgentClient",
@@ -73,7 +74,8 @@ class AgentClient:
         """
         exchange = self._exchange
         subject = subjects.discovery(exchange.identity)
-        header = request_header(exchange.sender, exchange.identity)
+        tag = ksuid()
+        header = request_header(exchange.sender, exchange.identity, request=tag, conversation=tag)
         try:
             reply = await exchange.ask(subject, DiscoveryRequest(**header), timeout_s=timeout_s)
         except NoRespondersError as exc:

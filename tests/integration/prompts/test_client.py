@@ -536,14 +536,20 @@ async def test_the_idle_limit_starts_anew_when_the_last_question_closes(agent: A
 
 
 async def test_a_card_that_is_none_is_told_apart_from_a_refusal(agent: Agent) -> None:
+    asked: list[m.AnyMessage] = []
+
     async def ack(inbound: Inbound) -> None:
         request = codec.decode(inbound.body)
+        asked.append(request)
         message = m.Ack(**m.reply_header(request, "billing"), accepted=True)
         await inbound.respond(codec.encode(message))
 
     await agent.worker.watch(subjects.discovery("billing"), ack)
     with pytest.raises(ProtocolMismatchError, match="no card"):
         await AgentClient(agent.caller, "billing", "terminal").card(5)
+    (request,) = asked
+    assert (request.request, request.sequence) == (request.conversation, 0)
+    assert request.id != request.request
 
 
 @pytest.mark.parametrize("accepted", [True, False])
