@@ -1,7 +1,7 @@
 """``fisk-ai info``: what a configuration gives a model, without asking one.
 
-The wrapped application is introspected; nothing else is contacted. Advisories go to standard
-error. Rules: ``docs/reference/commands.md``.
+The wrapped application is introspected; nothing else is contacted. What a run would refuse and what
+tools were tagged wrongly goes to standard error. Rules: ``docs/reference/commands.md``.
 """
 
 from __future__ import annotations
@@ -12,28 +12,26 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from fisk_ai.cli import provider_check
+from fisk_ai.cli import info_data, info_stores, info_tools, provider_check
 from fisk_ai.cli.arguments import CommandParser
+from fisk_ai.cli.info_tools import Offer
 from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.run_flags import DEFAULT_CONFIG
-from fisk_ai.cli.stores import configured_directory
 from fisk_ai.config import Config, Mode, load
+from fisk_ai.config.standing import unbuilt_wishes
+from fisk_ai.errors import FiskError
 from fisk_ai.llm import provider as providers
 from fisk_ai.render import warnings
 from fisk_ai.render.markdown import styled, wants_style
-from fisk_ai.render.tables import Document, table
+from fisk_ai.render.tables import Document
 from fisk_ai.sessions.places import root_directory
 from fisk_ai.text.sanitise import for_display, for_terminal
 from fisk_ai.toolkit import fisk
-from fisk_ai.toolkit.contract import Confirmable, Tagged, Tool
-from fisk_ai.toolkit.fisk import GlobalFlag, LoadedApplication
+from fisk_ai.toolkit.fisk import LoadedApplication
 from fisk_ai.toolkit.toolset import TOOL_SEARCH_THRESHOLD
 
 NAME_LIMIT = 128
 PATH_LIMIT = 400
-DESCRIPTION_LIMIT = 50
-TAGS_LIMIT = 80
-HELP_LIMIT = 120
 """Code points of one text; the application chose it."""
 
 _THINKING: Mapping[bool | None, str] = {
@@ -55,25 +53,59 @@ def execute(argv: Sequence[str]) -> int:
     if base is not None:
         config = config.model_copy(update={"root_directory": str(base)})
     application = run_one_shot(fisk.load(config, environ=os.environ))
-    for advisory in application.advisories:
-        print(f"warning: {warnings.sentence(advisory)}", file=sys.stderr)
-    refused = provider_check.refusal(config)
-    if refused:
-        print(f"warning: a run would be refused: {refused}", file=sys.stderr)
+    offered = info_tools.offer(config, application)
+    _warn(config, application, offered)
     no_color = bool(arguments.no_color or os.environ.get("NO_COLOR"))
-    print("\n\n".join(_sections(config, application, no_color=no_color)))
+    sections = _sections(config, application, offered, no_color=no_color)
+    print("\n\n".join(filter(None, sections)))
     return 0
 
 
-def _sections(config: Config, application: LoadedApplication, *, no_color: bool) -> Iterable[str]:
+def _warn(config: Config, application: LoadedApplication, offered: Offer) -> None:
+    for advisory in application.advisories:
+        print(f"warning: {warnings.sentence(advisory)}", file=sys.stderr)
+    wishes = (for_terminal(str(wish), PATH_LIMIT) for wish in unbuilt_wishes(config))
+    faults = (provider_check.refusal(config), for_terminal(offered.fault, PATH_LIMIT), *wishes)
+    for fault in filter(None, faults):
+        print(f"warning: a run would be refused: {fault}", file=sys.stderr)
+    context = _context_fault(config)
+    if context:
+        print(f"warning: a served agent would be refused: {context}", file=sys.stderr)
+    for ignored in info_tools.ignored_filters(config):
+        print(f"warning: {ignored}", file=sys.stderr)
+
+
+def _context_fault(config: Config) -> str:
+    """Return why a served agent could not use its context; whether its broker is there is open."""
+    name = config.nats_context
+    if not name:
+        return ""
+    from fisk_ai.bus import contexts  # noqa: PLC0415 - for agents with a context alone
+
+    try:
+        if contexts.exists(name, os.environ) or not os.environ.get("FISK_AI_NATS_URL"):
+            contexts.load(name, os.environ)
+    except FiskError as exc:
+        return for_terminal(str(exc), PATH_LIMIT)
+    return ""
+
+
+def _sections(
+    config: Config, application: LoadedApplication, offered: Offer, *, no_color: bool
+) -> Iterable[str]:
+    """Yield every section in its order; one that has nothing to say is empty."""
     yield _agent(config, application)
     if config.llm.model:
-        yield _model(config)
-        yield _sessions(config)
-    yield _pii()
-    yield _tools(config, application)
-    if application.available_flags:
-        yield _global_flags(application)
+        yield _model(config, offered.count)
+    yield info_stores.memory(config)
+    if config.llm.model:
+        yield info_stores.sessions(config)
+    yield info_data.pii(config)
+    yield info_data.telemetry(config, os.environ)
+    yield info_tools.tools(config, offered)
+    yield info_tools.remote_hosts(config)
+    yield info_tools.mcp_clients(config)
+    yield info_tools.global_flags(application)
     yield _prompt(config, no_color=no_color)
 
 
@@ -81,6 +113,7 @@ def _agent(config: Config, application: LoadedApplication) -> str:
     page = Document("Agent")
     derived = "" if config.named_identity else " (derived; set identity to choose one)"
     page.item("Identity", f"{for_terminal(config.identity, NAME_LIMIT) or 'none'}{derived}")
+    page.optional("NATS context", for_terminal(config.nats_context, NAME_LIMIT))
     if application.program is not None:
         named = f"{application.name} {application.version}".strip()
         page.item("Application", for_terminal(str(application.program), PATH_LIMIT))
@@ -88,75 +121,28 @@ def _agent(config: Config, application: LoadedApplication) -> str:
     return page.text()
 
 
-def _model(config: Config) -> str:
+def _model(config: Config, tool_count: int) -> str:
     page = Document("Model")
     page.item("Model", for_terminal(config.llm.model, NAME_LIMIT))
     page.item("Provider", for_terminal(config.llm.provider, NAME_LIMIT))
     page.item("Thinking", _THINKING[config.llm.thinking_enabled])
-    page.item("Tool search", _tool_search(config))
+    page.optional("Effort", config.llm.reasoning_effort)
+    page.item("Tool search", _tool_search(config, tool_count))
     return page.text()
 
 
-def _tool_search(config: Config) -> str:
+def _tool_search(config: Config, tool_count: int) -> str:
     if config.llm.no_tool_search:
-        return "disabled (no_tool_search)"
-    name = config.llm.provider
-    if name not in providers.names():
-        return f'unknown (provider "{for_terminal(name, NAME_LIMIT)}" is not known)'
-    declared = providers.capabilities(name)
-    if declared is None or not declared.supports_tool_search:
+        many = tool_count >= TOOL_SEARCH_THRESHOLD
+        cost = f"; all {tool_count} tools are sent with every request" if many else ""
+        return f"disabled (no_tool_search){cost}"
+    name = for_terminal(config.llm.provider, NAME_LIMIT)
+    declared = providers.capabilities(config.llm.provider)
+    if declared is None:
+        return f'unknown (provider "{name}" is not known)'
+    if not declared.supports_tool_search:
         return f'unavailable (provider "{name}" does not support it)'
-    return f"enabled (used from {TOOL_SEARCH_THRESHOLD} tools)"
-
-
-def _sessions(config: Config) -> str:
-    page = Document("Sessions")
-    declared = config.harness.sessions
-    page.item("Backend", for_terminal(declared.backend, NAME_LIMIT))
-    directory = configured_directory(config, root_dir=None, environ=os.environ)
-    if directory is not None:
-        page.item("Directory", for_terminal(str(directory.absolute()), PATH_LIMIT))
-    return page.text()
-
-
-def _pii() -> str:
-    page = Document("PII scanning")
-    page.item("Mode", "off")
-    page.item("Scanned", "nothing")
-    return page.text()
-
-
-def _tools(config: Config, application: LoadedApplication) -> str:
-    if not application.tools:
-        return "Tools:\n\nThe model is given no tools"
-    tags = config.harness.confirm_tags
-    rows = [_tool(tool, tags) for tool in application.tools]
-    header = ("Tool", "Source", "Confirm", "Description", "Tags")
-    return f"Tools:\n\n{table(header, rows)}"
-
-
-def _tool(tool: Tool, confirm_tags: Sequence[str]) -> tuple[str, ...]:
-    gated = not isinstance(tool, Confirmable) or tool.needs_confirm(confirm_tags)
-    tags = tool.tags() if isinstance(tool, Tagged) else ()
-    return (
-        for_terminal(tool.name, NAME_LIMIT),
-        "local",
-        "Yes" if gated else "",
-        for_terminal(tool.description, DESCRIPTION_LIMIT),
-        for_terminal(", ".join(tags), TAGS_LIMIT),
-    )
-
-
-def _global_flags(application: LoadedApplication) -> str:
-    lines = (_flag(flag) for flag in application.available_flags)
-    return "\n".join(["Exposable application global flags:", "", *lines])
-
-
-def _flag(flag: GlobalFlag) -> str:
-    marks = ("exposed",) * flag.offered + ("required",) * flag.required
-    name = for_terminal(flag.name, NAME_LIMIT) + (f" [{', '.join(marks)}]" if marks else "")
-    words = for_terminal(flag.help, HELP_LIMIT)
-    return f"  {name}: {words}" if words else f"  {name}"
+    return f"enabled (used when {TOOL_SEARCH_THRESHOLD} or more tools are available)"
 
 
 def _prompt(config: Config, *, no_color: bool) -> str:

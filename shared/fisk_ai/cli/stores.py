@@ -60,6 +60,9 @@ def configured_store(
     Raises:
         ConfigError, SetupError: as :func:`open_store`.
     """
+    from fisk_ai.config.standing import refuse_unbuilt  # noqa: PLC0415 - whoever has a config
+
+    refuse_unbuilt(config, below="harness.sessions")
     declared = config.harness.sessions
     return choice.open_store(
         declared.backend,

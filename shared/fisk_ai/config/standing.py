@@ -157,15 +157,16 @@ def unbuilt_wishes(config: Config) -> tuple[ConfigError, ...]:
     return tuple(_refusal(entry) for entry in UNBUILT if entry.is_set(config))
 
 
-def refuse_unbuilt(config: Config) -> None:
-    """Refuse the first key whose wish this release cannot grant.
+def refuse_unbuilt(config: Config, *, below: str = "") -> None:
+    """Refuse the first key whose wish this release cannot grant, of those in the block ``below``.
 
     Raises:
         ConfigError: names the key and what to do.
     """
-    wishes = unbuilt_wishes(config)
-    if wishes:
-        raise wishes[0]
+    wishes = (wish for wish in unbuilt_wishes(config) if wish.key.startswith(below))
+    refused = next(wishes, None)
+    if refused is not None:
+        raise refused
 
 
 def _refusal(entry: Unbuilt) -> ConfigError:

@@ -1,8 +1,9 @@
-"""What ``fisk-ai info`` says of the application a configuration wraps."""
+"""What ``fisk-ai info`` says of a configuration: its application, its stores, its tools."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -87,3 +88,257 @@ def test_a_model_that_a_run_would_refuse_is_said_and_no_key_is_needed(
     config.write_text(f"llm: {llm}\n")
     assert info.execute(["--config", str(config)]) == 0
     assert capsys.readouterr().err == f"warning: a run would be refused: {reason}\n"
+
+
+Shown = tuple[list[str], list[str]]
+Show = Callable[..., Shown]
+
+
+@pytest.fixture
+def show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Show:
+    """Run the command over a text; returns the stripped lines of both streams."""
+
+    def _show(text: str, *flags: str) -> Shown:
+        config = tmp_path / "agent.yaml"
+        config.write_text(text)
+        assert info.execute(["--config", str(config), *flags]) == 0
+        printed = capsys.readouterr()
+        out, err = printed.out.splitlines(), printed.err.splitlines()
+        return [line.strip() for line in out], [line.strip() for line in err]
+
+    return _show
+
+
+def headings(lines: list[str]) -> list[str]:
+    kinds = ("Agent", "Model", "Memory", "Sessions", "PII scanning", "Telemetry", "Tools")
+    more = ("Remote tool hosts", "MCP clients", "Prompt")
+    return [line[:-1] for line in lines if line[:-1] in (*kinds, *more) and line.endswith(":")]
+
+
+def test_sections_that_have_nothing_to_say_are_left_out(show: Show) -> None:
+    out, err = show("{}")
+    assert headings(out) == ["Agent", "PII scanning", "Tools"]
+    assert out[-1] == "No system_prompt defined"
+    assert err == []
+
+
+def test_every_section_stands_in_its_place(show: Show) -> None:
+    out, _ = show(
+        "llm: {model: m}\nsystem_prompt: p\n"
+        "harness: {memory: {enabled: true}}\ntelemetry: {enabled: true}\n"
+        "remote_tools: [{name: pig}]\nmcp_clients: [{name: a, command: x}]\n"
+    )
+    assert headings(out) == [
+        *("Agent", "Model", "Memory", "Sessions", "PII scanning", "Telemetry", "Tools"),
+        *("Remote tool hosts", "MCP clients", "Prompt"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("llm", "said"),
+    [
+        ("{model: m}", "Tool search: enabled (used when 10 or more tools are available)"),
+        ("{model: m, no_tool_search: true}", "Tool search: disabled (no_tool_search)"),
+        (
+            "{model: m, provider: scripted}",
+            'Tool search: unavailable (provider "scripted" does not support it)',
+        ),
+        ("{model: m, provider: x}", 'Tool search: unknown (provider "x" is not known)'),
+        ("{model: m}", "Thinking: provider default"),
+        ("{model: m, thinking: {enabled: true}}", "Thinking: enabled"),
+        ("{model: m, thinking: {}}", "Thinking: disabled"),
+        ("{model: m, reasoning_effort: High}", "Effort: high"),
+    ],
+)
+def test_the_model_is_shown_with_what_it_is_asked_to_do(show: Show, llm: str, said: str) -> None:
+    assert said in show(f"llm: {llm}")[0]
+
+
+def test_the_price_of_a_search_that_is_off_is_told_where_there_are_many_tools(
+    show: Show, tmp_path: Path
+) -> None:
+    schema = {"type": "object"}
+    commands = [{"name": f"c{number}", "restricted_schema": schema} for number in range(7)]
+    (tmp_path / "document.json").write_text(json.dumps({"name": "x", "commands": commands}))
+    program = tmp_path / "x"
+    program.write_text(f"#!/bin/sh\ncat {tmp_path}/document.json\n")
+    program.chmod(0o755)
+    text = f"application_path: {program}\nllm: {{model: m, no_tool_search: true}}\n"
+    few, many = (
+        f"{text}harness: {{{built}}}" for built in ("", "human_in_the_loop: {enabled: true}")
+    )
+    assert "Tool search: disabled (no_tool_search)" in show(few)[0]
+    said = "Tool search: disabled (no_tool_search); all 10 tools are sent with every request"
+    assert said in show(many)[0]
+
+
+def test_built_in_tools_are_listed_with_their_source_and_their_gate(show: Show) -> None:
+    out, err = show(
+        "harness: {human_in_the_loop: {enabled: true}, memory: {enabled: true, read_only: true},"
+        " tools: [{name: base64_encode, confirm: true}]}"
+    )
+    rows = [[cell.strip() for cell in line.split("│")[1:4]] for line in out if "│" in line]
+    assert rows == [
+        ["Tool", "Source", "Confirm"],
+        ["ask_human_confirm", "built-in", ""],
+        ["ask_human_select", "built-in", ""],
+        ["ask_human_input", "built-in", ""],
+        ["memory_list", "built-in", ""],
+        ["memory_read", "built-in", ""],
+        ["base64_encode", "built-in", "Yes"],
+    ]
+    assert err == []
+
+
+def test_a_filter_takes_built_in_tools_out_of_the_list(show: Show) -> None:
+    harness = "harness: {human_in_the_loop: {enabled: true}}"
+    out, _ = show(f"{harness}\nexclude: {{tools: ['^ask_']}}")
+    assert "The model is given no tools" in out
+
+
+@pytest.mark.parametrize(
+    ("memory", "lines"),
+    [
+        (
+            "{enabled: true, options: {directory: notes}}",
+            ["Backend: file", "Directory: BASE/notes", "Index in prompt: yes"],
+        ),
+        ("{enabled: true}", ["Directory: BASE/memory/cow"]),
+        ("{enabled: true}", ["Limits: 64 KB per entry, 1024 entries"]),
+        (
+            "{enabled: true, no_index: true, read_only: true}",
+            ["Index in prompt: no (no_index)", "Access: read only (read_only)"],
+        ),
+        (
+            "{enabled: true, backend: jetstream}",
+            ["Bucket: (not set)", "Context: (default)", "Prefix: cow (identity)"],
+        ),
+        (
+            (
+                "{enabled: true, backend: jetstream,"
+                " options: {bucket: b, prefix: '', nats_context: c}}"
+            ),
+            [
+                "Bucket: b",
+                "Context: c",
+                "Prefix: none (keys shared flat by every agent of the bucket)",
+            ],
+        ),
+    ],
+)
+def test_memory_is_shown_with_its_place_and_its_limits(
+    show: Show, tmp_path: Path, memory: str, lines: list[str]
+) -> None:
+    text = f"identity: cow\nroot_directory: {tmp_path}\nharness: {{memory: {memory}}}"
+    out, _ = show(text)
+    assert all(line.replace("BASE", str(tmp_path)) in out for line in lines)
+
+
+def test_sessions_in_a_stream_are_described_and_the_session_store_is_not_opened(
+    show: Show,
+) -> None:
+    out, err = show(
+        "llm: {model: m}\nnats_context: prod\n"
+        "harness: {sessions: {backend: jetstream, options: {stream: S}}}"
+    )
+    assert "Stream: S" in out
+    assert "Context: prod" in out
+    assert "Prefix: (derived from the stream at connect time)" in out
+    assert 'harness.sessions.backend "jetstream" is not built yet: set it to "file"' in err[0]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("{}", ["Mode: redact (a hit is replaced by its type)"]),
+        ("{}", ["Scanned: prompts and their context, output of tools"]),
+        ("harness: {pii: {mode: off}}", ["Mode: off", "Scanned: nothing"]),
+        (
+            "harness: {pii: {mode: reject}}",
+            ["Mode: reject (a prompt with a hit is refused, a result with one withheld)"],
+        ),
+    ],
+)
+def test_what_is_kept_from_the_model_is_shown(show: Show, text: str, lines: list[str]) -> None:
+    out, _ = show(text)
+    assert all(line in out for line in lines)
+
+
+def test_telemetry_is_shown_with_the_origin_of_every_value(
+    show: Show, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_SERVICE_NAME", "pier")
+    out, err = show(
+        "telemetry: {enabled: true, endpoint: 'https://c:4318/?key=abc', sample_ratio: 0,"
+        " capture: {enabled: true}}\n"
+        "harness: {knowledge: {enabled: true, embeddings: {api_key_env: EMBED_KEY}}}"
+    )
+    for line in (
+        "Enabled: yes",
+        "Export: not built yet: nothing is exported",
+        "Endpoint: https://c:4318/?key=REDACTED (telemetry.endpoint)",
+        "Service name: pier (OTEL_SERVICE_NAME)",
+        "Sample ratio: 0 (telemetry.sample_ratio)",
+        "Metrics: yes (default)",
+        "Content capture: yes (delta)",
+        "Captured at most: 8192 B (default)",
+    ):
+        assert line in out
+    assert any(line.startswith("Credential scrub: ") and "EMBED_KEY" in line for line in out)
+    assert any("telemetry is not built yet" in line for line in err)
+
+
+def test_telemetry_that_could_not_work_is_said(show: Show) -> None:
+    out, _ = show("telemetry: {enabled: true, sample_ratio: 2}")
+    assert "Invalid: invalid telemetry.sample_ratio 2: must be from 0 to 1" in out
+
+
+def test_a_variable_about_telemetry_is_reason_enough_to_show_it(
+    show: Show, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("NO_TELEMETRY", "1")
+    assert "Enabled: no (NO_TELEMETRY)" in show("{}")[0]
+
+
+def test_what_would_be_imported_is_listed_without_its_secrets(show: Show) -> None:
+    out, err = show(
+        "remote_tools: [{name: pig, alias: p, include: {tags: [x]}}]\n"
+        "mcp_clients: [{name: a, url: 'https://u:hunter2@h/mcp?k=hunter2'},"
+        " {name: b, command: npx, args: ['--url=https://x:hunter2@h']}]\n"
+    )
+    assert any(line.startswith("pig: not built yet") and '"p"' in line for line in out)
+    assert any(line.startswith("a: http https://REDACTED@h/mcp?k=REDACTED: not") for line in out)
+    assert any(line.startswith("b: stdio npx --url=https://REDACTED@h: not") for line in out)
+    assert "hunter2" not in "".join(out + err)
+    assert err[0] == (
+        "warning: a run would be refused: remote_tools is not built yet: remove its entries"
+    )
+    assert err[-1].startswith('warning: the include.tags of the remote_tools host "pig" is ignored')
+
+
+def test_a_context_that_a_served_agent_could_not_use_is_a_warning(
+    show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    out, err = show("nats_context: prod")
+    assert "NATS context: prod" in out
+    assert err[0].startswith("warning: a served agent would be refused: connecting to NATS cont")
+    monkeypatch.setenv("FISK_AI_NATS_URL", "nats://h")
+    assert show("nats_context: prod")[1] == []
+    folder = tmp_path / "nats" / "context"
+    folder.mkdir(parents=True)
+    (folder / "prod.json").write_text("{}")
+    monkeypatch.delenv("FISK_AI_NATS_URL")
+    assert show("nats_context: prod")[1] == []
+
+
+def test_two_tools_of_one_name_are_told_and_the_rest_is_shown(show: Show, tmp_path: Path) -> None:
+    schema = {"type": "object"}
+    commands = [{"name": "memory", "commands": [{"name": "list", "restricted_schema": schema}]}]
+    (tmp_path / "document.json").write_text(json.dumps({"name": "x", "commands": commands}))
+    program = tmp_path / "x"
+    program.write_text(f"#!/bin/sh\ncat {tmp_path}/document.json\n")
+    program.chmod(0o755)
+    out, err = show(f"application_path: {program}\nharness: {{memory: {{enabled: true}}}}")
+    assert 'adds the built-in tool "memory_list", which collides' in err[0]
+    assert sum("memory_list" in line for line in out) == 2

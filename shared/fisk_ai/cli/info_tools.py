@@ -1,0 +1,138 @@
+"""What ``fisk-ai info`` says of what a model may call, and of what it would import."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from fisk_ai.config import Config
+from fisk_ai.config.model import McpClient
+from fisk_ai.config.references import redact_url
+from fisk_ai.errors import FiskError
+from fisk_ai.render.tables import Document, table
+from fisk_ai.text.sanitise import for_terminal
+from fisk_ai.toolkit import toolset
+from fisk_ai.toolkit.builtin import assemble
+from fisk_ai.toolkit.builtin.assemble import Builtins
+from fisk_ai.toolkit.contract import Confirmable, Tagged, Tool
+from fisk_ai.toolkit.fisk import GlobalFlag, LoadedApplication
+
+NAME_LIMIT = 128
+DESCRIPTION_LIMIT = 50
+TAGS_LIMIT = 80
+HELP_LIMIT = 120
+ADDRESS_LIMIT = 400
+"""Code points of one text; the application or the configuration chose it."""
+
+_UNBUILT = "not built yet, so nothing was asked and no tool is imported"
+
+
+@dataclass(frozen=True, slots=True)
+class Offer:
+    """Every tool of a run; ``fault`` says why a run would not get that far."""
+
+    application: tuple[Tool, ...]
+    builtins: tuple[Tool, ...]
+    fault: str = ""
+
+    @property
+    def count(self) -> int:
+        """How many tools the model is given."""
+        return len(self.application) + len(self.builtins)
+
+
+def offer(config: Config, application: LoadedApplication) -> Offer:
+    """Return the tools of a run; nothing is opened for them."""
+    base = Path(config.root_directory) if config.root_directory else None
+    builtins, fault = Builtins(), ""
+    try:
+        builtins = assemble.build(config, memory=None, base=base)
+        toolset.build(
+            toolset.Sources(app_tools=application.tools, builtins=builtins),
+            supports_tool_search=False,
+            allow_tool_search=False,
+        )
+    except FiskError as exc:
+        fault = str(exc)
+    return Offer(tuple(application.tools), builtins.tools, fault)
+
+
+def tools(config: Config, offered: Offer) -> str:
+    """Return the table of tools."""
+    if not offered.count:
+        return "Tools:\n\nThe model is given no tools"
+    tags = config.harness.confirm_tags
+    rows = [_tool(tool, "local", tags) for tool in offered.application]
+    rows += [_tool(tool, "built-in", tags) for tool in offered.builtins]
+    header = ("Tool", "Source", "Confirm", "Description", "Tags")
+    return f"Tools:\n\n{table(header, rows)}"
+
+
+def remote_hosts(config: Config) -> str:
+    """Return the peers whose tools the agent would import, empty without any."""
+    if not config.remote_tools:
+        return ""
+    page = Document("Remote tool hosts")
+    for host in config.remote_tools:
+        alias = host.alias or host.name
+        page.item(_named(host.name), f'{_UNBUILT} (they would be known as "{_named(alias)}")')
+    return page.text()
+
+
+def ignored_filters(config: Config) -> Iterator[str]:
+    """Yield a warning for each filter of a peer that keeps more than it says."""
+    for host in config.remote_tools:
+        if host.include.tags:
+            yield (
+                f'the include.tags of the remote_tools host "{_named(host.name)}" is ignored,'
+                " because peers tell no tags; name tools instead"
+            )
+
+
+def mcp_clients(config: Config) -> str:
+    """Return the servers whose tools the agent would import, empty without any."""
+    if not config.mcp_clients:
+        return ""
+    page = Document("MCP clients")
+    for client in config.mcp_clients:
+        page.item(_named(client.name), f"{_transport(client)}: {_UNBUILT}")
+    return page.text()
+
+
+def global_flags(application: LoadedApplication) -> str:
+    """Return what of the application's global flags a model may set, empty without any."""
+    if not application.available_flags:
+        return ""
+    lines = (_flag(flag) for flag in application.available_flags)
+    return "\n".join(["Exposable application global flags:", "", *lines])
+
+
+def _tool(tool: Tool, source: str, confirm_tags: Sequence[str]) -> tuple[str, ...]:
+    gated = not isinstance(tool, Confirmable) or tool.needs_confirm(confirm_tags)
+    tags = tool.tags() if isinstance(tool, Tagged) else ()
+    return (
+        _named(tool.name),
+        source,
+        "Yes" if gated else "",
+        for_terminal(tool.description, DESCRIPTION_LIMIT),
+        for_terminal(", ".join(tags), TAGS_LIMIT),
+    )
+
+
+def _transport(client: McpClient) -> str:
+    if client.url:
+        return f"http {for_terminal(redact_url(client.url), ADDRESS_LIMIT)}"
+    words = " ".join(redact_url(word) for word in (client.command, *client.args))
+    return f"stdio {for_terminal(words, ADDRESS_LIMIT)}"
+
+
+def _flag(flag: GlobalFlag) -> str:
+    marks = ("exposed",) * flag.offered + ("required",) * flag.required
+    name = _named(flag.name) + (f" [{', '.join(marks)}]" if marks else "")
+    words = for_terminal(flag.help, HELP_LIMIT)
+    return f"  {name}: {words}" if words else f"  {name}"
+
+
+def _named(text: str) -> str:
+    return for_terminal(text, NAME_LIMIT)
