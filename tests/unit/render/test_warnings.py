@@ -82,7 +82,7 @@ _NOT_RAISED = {
 }
 
 
-def test_every_worded_kind_is_raised_somewhere_but_for_these() -> None:
+def test_every_worded_kind_is_raised_somewhere() -> None:
     packages = Path(__file__).parents[3] / "shared" / "fisk_ai"
     sources = [
         source
