@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+import json
+from typing import Literal
 
 import pytest
 
+from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a import messages as m
 from fisk_ai.a2a.client import Given
 from fisk_ai.bus.broker import Broker
@@ -14,6 +17,7 @@ from fisk_ai.testing.broker import connected
 from fisk_ai.testing.caller import RecordingCaller
 from fisk_ai.testing.prompts import (
     ASKS,
+    GATED,
     Bench,
     Serving,
     absent,
@@ -23,10 +27,13 @@ from fisk_ai.testing.prompts import (
     last_results,
     model,
     names,
+    person,
     prompt,
+    read,
     resume,
     text_of,
 )
+from fisk_ai.testing.tools import FakeTool
 
 pytestmark = pytest.mark.integration
 
@@ -183,3 +190,62 @@ async def test_an_answer_may_ask_for_the_history_it_answers_into(bench: Bench) -
     caller = RecordingCaller()
     await bench.client().run(answer(token, YES, replay=9), caller)
     assert names(caller.blocks) == ["Status", "Prompt", "ToolCall", "Status", "Text"]
+
+
+async def test_what_ran_before_a_question_does_not_run_again_behind_its_answer(
+    bench: Bench,
+) -> None:
+    before, after = FakeTool(name="ls"), FakeTool(name="node_ls")
+    serving = await bench.serve(
+        model(call(("u0", "ls"), CONFIRM, ("u2", "node_ls")), say("Done.")),
+        tools=[before, after],
+        prompts=BRIEF,
+        harness=ASKS,
+    )
+    caller = absent()
+    assert code_of(await bench.client().run(prompt(), caller)) == "deferred"
+    assert (
+        text_of(await bench.client().run(answer(caller.token, YES), RecordingCaller())) == "Done."
+    )
+    assert (len(before.calls), len(after.calls)) == (1, 1)
+    assert set(last_results(serving.model)) == {"u0", "u1", "u2"}
+
+
+@pytest.mark.parametrize(
+    ("choice", "runs", "asked"), [("no", 0, 1), ("once", 1, 1), ("always", 2, 0)]
+)
+async def test_a_late_decision_counts_as_far_as_it_was_meant(
+    bench: Bench, choice: Literal["no", "once", "always"], runs: int, asked: int
+) -> None:
+    tool = FakeTool(name="node_rm", own_tags=GATED)
+    await bench.serve(
+        model(call(("u1", "node_rm")), call(("u2", "node_rm")), say("Done.")),
+        tools=[tool],
+        prompts=BRIEF,
+    )
+    first, second = absent(), person("no")
+    await bench.client().run(prompt(), first)
+    given = m.Answer(tool_use_id="u1", kind="approve", choice=choice)
+    assert text_of(await bench.client().run(answer(first.token, given), second)) == "Done."
+    assert [question.tool_use_id for question in second.questions] == ["u2"] * asked
+    assert len(tool.calls) == runs
+
+
+async def test_a_text_of_odd_characters_is_an_answer_like_any_other(bench: Bench) -> None:
+    serving, token = await parked(bench, INPUT)
+    request = answer(token, m.Answer(tool_use_id="u1", kind="input", value="@@"))
+    odd = b"\\ud83d \\u0000 \xe2\x80\xa8 \xe2\x80\xae \\u001b[2J"
+    body = codec.encode(request).replace(b"@@", odd)
+    inbox = await bench.caller.open_inbox()
+    await bench.caller.publish_request(subjects.task("billing"), body, reply=inbox.subject)
+    last: m.AnyMessage | None = None
+    while not isinstance(last, m.Result | m.ErrorTerminal):
+        received = await inbox.next(5)
+        assert received is not None
+        last = codec.decode(received.body)
+    assert isinstance(last, m.Result)
+    value = json.loads(last_results(serving.model)["u1"])["value"]
+    assert value == "\ufffd \0 \u2028 \u202e \x1b[2J"
+    caller = RecordingCaller()
+    await bench.client().run(read(token), caller)
+    assert names(caller.blocks)[1:-1] == ["Prompt", "ToolCall", "ToolResult", "Text"]

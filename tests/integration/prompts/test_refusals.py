@@ -8,12 +8,14 @@ import pytest
 
 from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a import messages as m
+from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection
 from fisk_ai.errors import (
     ConfigError,
 )
 from fisk_ai.sessions.ids import session_id_for_token
 from fisk_ai.testing.agent import call, say
+from fisk_ai.testing.broker import connected
 from fisk_ai.testing.caller import RecordingCaller
 from fisk_ai.testing.prompts import Bench, Hold, error_of, header, model, prompt, text_of
 from fisk_ai.testing.tools import FakeTool
@@ -157,6 +159,32 @@ async def test_a_conversation_held_elsewhere_is_busy_and_stays_untouched(bench: 
     await journal.close()
     assert text_of(await client.run(prompt("more", token=token), RecordingCaller())) == "two"
     assert len(serving.model.requests) == 2
+
+
+async def test_a_turn_that_runs_on_another_worker_keeps_its_conversation(
+    bench: Bench, broker: Broker
+) -> None:
+    hold = Hold()
+    tool = FakeTool(name="ls", effect=hold)
+    answers = (say("one"), call(("u1", "ls")), say("two"))
+    first = await bench.serve(model(*answers), tools=[tool])
+    client = bench.client()
+    token = (await client.run(prompt(), RecordingCaller())).token
+    run = asyncio.create_task(client.run(prompt("go", token=token), RecordingCaller()))
+    await hold.begun.wait()
+    async with connected(broker, name="worker two") as connection:
+        second = await bench.serve(model(), connection=connection)
+        codes: list[str] = []
+        while "conversation_busy" not in codes and len(codes) < 200:
+            end = await client.run(prompt("me too", token=token), RecordingCaller())
+            codes.append(error_of(end).code)
+        assert set(codes) <= {"capacity", "conversation_busy"}
+        assert codes[-1] == "conversation_busy"
+        hold.go.set()
+        assert text_of(await run) == "two"
+        await second.server.release()
+        await second.ended()
+    assert (len(first.model.requests), second.model.requests) == (3, [])
 
 
 async def test_a_finished_conversation_cannot_be_resumed(bench: Bench) -> None:
