@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from dataclasses import replace
 from typing import Literal
 
 from fisk_ai.agent.ending import TurnOver
@@ -80,7 +79,7 @@ async def vet(hooks: Hooks, prompt: UserPrompt) -> str:
     if hooks.user_prompt_submit is None:
         return prompt.text
     with named("user_prompt_submit"):
-        verdict = await hooks.user_prompt_submit(replace(prompt))
+        verdict = await hooks.user_prompt_submit(prompt)
     if verdict is None:
         return prompt.text
     if verdict.deny:

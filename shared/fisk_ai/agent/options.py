@@ -109,10 +109,11 @@ class RunOptions:
     ``app_tools`` are the application's commands, introspected once per process and selected
     already; ``app_advisories`` is what loading them found, told at the start of every run.
     ``suspend_requested`` is polled before each model call and each tool of a run that journals.
-    ``tool_work_dir`` and ``store_dir``, where relative directories of the configuration start,
-    must be existing absolute directories when given. ``next_prompt`` makes the
-    run interactive: it is asked after each turn. ``memory_store`` is needed where the
-    configuration enables memory. ``trace`` is told how the run ended.
+    ``tool_work_dir`` and ``store_dir``, where relative paths of built-in tools start, must be
+    existing absolute directories when given. ``next_prompt`` makes the run interactive: it is
+    asked after each turn, and raises :class:`~fisk_ai.errors.PromptAbortedError` where the person
+    has gone. ``memory_store`` is needed where the configuration enables memory. ``trace`` is told
+    how the run ended.
     """
 
     config: Config

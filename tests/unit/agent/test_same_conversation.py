@@ -10,10 +10,12 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fisk_ai.agent.options import NextPrompt, SuppliedAnswer
 from fisk_ai.config import Config
-from fisk_ai.errors import ProviderError
+from fisk_ai.errors import DeferredError, ProviderError
 from fisk_ai.llm.model import Message, Response, ToolResultBlock, ToolUseBlock
 from fisk_ai.sessions.file import FileStore
+from fisk_ai.sessions.store import Filter
 from fisk_ai.testing.agent import AgentBench, call, say
 from fisk_ai.testing.tools import FakeTool
 
@@ -79,3 +81,76 @@ def test_every_request_can_be_sent_and_folds_to_itself(
     for messages in shown:
         assert_sendable(messages)
     assert folded[: len(shown[-1]) - 1] == shown[-1][:-1]
+
+
+async def wait_for_all(directory: Path, names: list[str], order: list[int]) -> None:
+    """Answer the deferred calls of one batch in ``order`` and look at what the model is shown."""
+
+    async def later(raw: bytes) -> str:
+        raise DeferredError("later")
+
+    config = Config.model_validate({"identity": "tester", "llm": {"model": "m"}})
+    bench = AgentBench(store=FileStore(directory), config=config)
+    phone = FakeTool(name="phone", effect=later)
+    bench.tools = [FakeTool(name="look"), phone]
+    result, _ = await bench.run(call(*((f"c{n}", name) for n, name in enumerate(names))), say("ok"))
+    waiting = [f"c{n}" for n in order if names[n] == "phone"]
+    for done, call_id in enumerate(waiting, 1):
+        assert (result.reason, bench.model.requests[1:]) == ("suspended", [])
+        assert {item.tool_use_id for item in result.deferred} == set(waiting[done - 1 :])
+        answer = SuppliedAnswer(tool_use_id=call_id, content=call_id)
+        result, _ = await bench.resume(say("ok"), answer=answer)
+    assert (result.reason, result.text, len(phone.calls)) == ("completed", "ok", len(waiting))
+    given_back = [
+        block.tool_use_id
+        for block in bench.model.requests[-1].messages[-1].content
+        if isinstance(block, ToolResultBlock)
+    ]
+    assert sorted(given_back) == [f"c{n}" for n in range(len(names))]
+
+
+@settings(max_examples=30)
+@given(st.data())
+def test_answers_may_come_in_any_order(data: st.DataObject) -> None:
+    names = data.draw(st.lists(st.sampled_from(["look", "phone"]), min_size=1, max_size=4))
+    order = data.draw(st.permutations(range(len(names))))
+    with tempfile.TemporaryDirectory() as directory:
+        asyncio.run(wait_for_all(Path(directory), names, list(order)))
+
+
+SAID = st.lists(
+    st.one_of(
+        st.sampled_from(["more", "", " "]),
+        st.builds(NextPrompt, text=st.sampled_from(["", "fresh"]), reset=st.booleans()),
+    ),
+    max_size=6,
+)
+
+
+async def talk(
+    directory: Path, said: list[NextPrompt | str], drawn: list[tuple[list[str], str] | None]
+) -> None:
+    config = Config.model_validate({"identity": "tester", "llm": {"model": "m"}})
+    bench = AgentBench(store=FileStore(directory), config=config)
+    bench.tools = [FakeTool(name="look"), FakeTool(name="broken")]
+    filler = [say(f"end {n}") for n in range(len(said) + len(drawn) + 1)]
+    result, _ = await bench.converse(said, *answers(drawn, 0), *filler)
+    assert result.reason == "suspended"
+    for request in bench.model.requests:
+        assert_sendable(request.messages)
+    for row in await bench.store.list(Filter()):
+        assert row.status == "suspended"
+        state = await bench.store.load(row.run_id)
+        assert (state.pending, state.meta.interactive) == (None, True)
+    folded = (await bench.store.load(result.session_id)).messages
+    shown = bench.model.requests[-1].messages
+    assert folded[: len(shown) - 1] == shown[:-1]
+
+
+@settings(max_examples=40)
+@given(SAID, REPLIES)
+def test_a_person_never_breaks_a_conversation(
+    said: list[NextPrompt | str], drawn: list[tuple[list[str], str] | None]
+) -> None:
+    with tempfile.TemporaryDirectory() as directory:
+        asyncio.run(talk(Path(directory), said, drawn))

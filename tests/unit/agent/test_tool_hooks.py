@@ -15,7 +15,8 @@ from fisk_ai.agent.hooks import (
     Replacement,
     ToolVerdict,
 )
-from fisk_ai.errors import FatalToolError, FiskError, RefusedError
+from fisk_ai.agent.options import Checkpoint, HeldApproval
+from fisk_ai.errors import FatalToolError, FiskError, PromptAbortedError, RefusedError
 from fisk_ai.llm.model import ToolResultBlock
 from fisk_ai.sessions.digest import args_sha256
 from fisk_ai.sessions.fold import in_doubt
@@ -327,3 +328,45 @@ async def test_a_fatal_failure_of_a_tool_ends_the_run(bench: AgentBench) -> None
     assert (result.reason, str(error)) == ("error", "the vault is open")
     assert await bench.kinds() == ["Meta", "Assistant"]
     assert len(bench.model.requests) == 1
+
+
+async def test_a_call_approved_late_and_denied_by_then_never_runs(
+    bench: AgentBench, wipe: FakeTool
+) -> None:
+    bench.tools, bench.prompter = [wipe], ScriptedPrompter([PromptAbortedError("gone")])
+    await bench.run(call(("a", "wipe")))
+    checkpoint = Checkpoint(
+        resume_id="bench", approval=HeldApproval(tool_use_id="a", choice="once")
+    )
+    hooks = sending(ToolVerdict(deny=True, reason="the rules changed"))
+    await bench.run(say("sorry"), checkpoint=checkpoint, prompt="", hooks=hooks)
+    assert wipe.calls == []
+    (record,) = results(await bench.payloads())
+    assert (record.result.content, record.dispatched) == ("the rules changed", False)
+
+
+async def test_a_call_approved_late_of_a_tool_that_is_gone_never_runs(
+    bench: AgentBench, wipe: FakeTool
+) -> None:
+    bench.tools = [wipe, FakeTool(name="look")]
+    bench.prompter = ScriptedPrompter([PromptAbortedError("gone")])
+    await bench.run(call(("a", "wipe")))
+    bench.configure(exclude={"tools": ["^wipe$"]})
+    await bench.resume(say("sorry"), approval=HeldApproval(tool_use_id="a", choice="always"))
+    assert wipe.calls == []
+    (record,) = results(await bench.payloads())
+    assert record.kind == "unknown"
+
+
+async def test_a_late_approval_does_not_fit_a_call_that_a_hook_changed(
+    bench: AgentBench, wipe: FakeTool
+) -> None:
+    bench.tools, bench.prompter = [wipe], ScriptedPrompter([PromptAbortedError("gone"), "no"])
+    await bench.run(call(("a", "wipe", b'{"x":1}')))
+    approval = HeldApproval(
+        tool_use_id="a", choice="once", args_sha256=args_sha256("wipe", b'{"x":1}')
+    )
+    checkpoint = Checkpoint(resume_id="bench", approval=approval)
+    hooks = sending(ToolVerdict(rewrite_input=b'{"x":2}'))
+    await bench.run(say("sorry"), checkpoint=checkpoint, prompt="", hooks=hooks)
+    assert (len(bench.prompter.approvals), wipe.calls) == (2, [])
