@@ -103,6 +103,14 @@ def test_the_wheel_holds_every_package(wheel: Path) -> None:
     assert not [name for name in names if name.startswith(("tests/", "examples/"))]
 
 
+def test_the_wheel_holds_the_published_schemas(wheel: Path) -> None:
+    names = set(zipfile.ZipFile(wheel).namelist())
+    folders = [path for path in (ROOT / "shared").rglob("schemas") if path.is_dir()]
+    written = [path.relative_to(ROOT / "shared") for at in folders for path in at.glob("*.json")]
+    assert len(written) > 20
+    assert {path.as_posix() for path in written} <= names
+
+
 def test_help_works_from_the_wheel_alone(clean_bin: Path, tmp_path: Path) -> None:
     done = run(clean_bin / "fisk-ai", "--help", cwd=tmp_path)
     assert done.returncode == 0, done.stderr

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from fisk_ai.errors import CorruptError, UnwritableError
-from fisk_ai.sessions import shapes
+from fisk_ai.sessions import kinds, shapes
 from fisk_ai.sessions.records import MemoryRevisions, Meta, Payload, Record
 from fisk_ai.text import rawjson
 from fisk_ai.text.gojson import RawJSON, dumps
@@ -83,8 +83,8 @@ def decode(line: bytes) -> Record:
 
 
 def _envelope(record: Record, key: str, payload: Payload) -> dict[str, object]:
-    envelope = shapes.write_keys(shapes.ENVELOPE, record)
-    return envelope | {key: shapes.write_keys(shapes.SHAPES[key].keys, payload)}
+    envelope = kinds.write_keys(shapes.ENVELOPE, record)
+    return envelope | {key: kinds.write_keys(shapes.SHAPES[key].keys, payload)}
 
 
 def _broken_rule(record: Record) -> str:
@@ -116,7 +116,7 @@ def _broken_revision(payload: MemoryRevisions) -> str:
 
 
 def _read(members: dict[str, RawJSON]) -> Record:
-    values, _ = shapes.read_keys(shapes.ENVELOPE, members)
+    values, _ = kinds.read_keys(shapes.ENVELOPE, members)
     envelope = Record(**values, payload=None)  # pyright: ignore[reportArgumentType] - types come from the table
     payload, fault = _read_payload(envelope.protocol, members)
     return replace(envelope, payload=payload, fault=fault)
@@ -124,8 +124,8 @@ def _read(members: dict[str, RawJSON]) -> Record:
 
 def _read_payload(protocol: str, members: dict[str, RawJSON]) -> tuple[Payload | None, str]:
     segment = protocol.removeprefix(NAMESPACE)
-    raw = members.get(segment, shapes.NULL)
-    if not is_known(protocol) or raw == shapes.NULL:
+    raw = members.get(segment, kinds.NULL)
+    if not is_known(protocol) or raw == kinds.NULL:
         return None, ""
     try:
         return shapes.read_payload(segment, raw)

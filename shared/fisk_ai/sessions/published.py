@@ -17,7 +17,7 @@ from pathlib import Path
 
 from fisk_ai.sessions import shapes
 from fisk_ai.sessions.codec import NAMESPACE
-from fisk_ai.sessions.shapes import Key
+from fisk_ai.sessions.kinds import Key
 
 FOLDER = Path(__file__).parent / "schemas"
 """Where the written schemas are; they are part of the wheel."""
