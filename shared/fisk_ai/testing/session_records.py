@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,6 +22,7 @@ from fisk_ai.sessions.records import (
     ToolResult,
     User,
 )
+from fisk_ai.sessions.store import Journal, Store
 from fisk_ai.text import clock
 
 TIME = "2026-07-24T09:15:02.5Z"
@@ -113,3 +116,21 @@ def write_file(
     path = directory / f"{run_id}.json"
     path.write_bytes(b"".join(lines))
     return path
+
+
+@asynccontextmanager
+async def writing(store: Store, run_id: str, *payloads: Payload) -> AsyncGenerator[Journal]:
+    """Create a session, append to it, and hold it for the length of the block."""
+    handle = await store.create(run_id, meta())
+    try:
+        for payload in payloads:
+            await handle.append(handle.last_seq() + 1, payload)
+        yield handle
+    finally:
+        await handle.close()
+
+
+async def write(store: Store, run_id: str, *payloads: Payload) -> None:
+    """Create a session that nobody holds afterwards."""
+    async with writing(store, run_id, *payloads):
+        pass

@@ -12,36 +12,30 @@ Rules: ``docs/reference/sessions.md``.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pytest
 
 from fisk_ai.errors import (
-    AlreadyAnsweredError,
     ExistsError,
     InvalidCursorError,
     InvalidIdError,
     InvalidLimitError,
     LockedError,
-    NotDeferredError,
     NotFoundError,
     SeqGapError,
     StoreError,
     VersionError,
 )
-from fisk_ai.sessions import supply
 from fisk_ai.sessions.codec import protocol_of
 from fisk_ai.sessions.records import (
-    CallApproval,
     Decision,
     Deferred,
     MemoryRevisions,
-    Payload,
     Terminal,
 )
-from fisk_ai.sessions.store import Filter, Journal, Store
+from fisk_ai.sessions.store import Filter, Store
+from fisk_ai.testing import session_supply
 from fisk_ai.testing.session_records import (
     assistant,
     claim,
@@ -50,10 +44,9 @@ from fisk_ai.testing.session_records import (
     result,
     terminal,
     user,
+    write,
+    writing,
 )
-
-if TYPE_CHECKING:
-    from collections.abc import AsyncGenerator
 
 Check = Callable[[Store], Awaitable[None]]
 
@@ -80,22 +73,6 @@ def name_of(check: Check) -> str:
     return getattr(check, "__name__", "check")
 
 
-@asynccontextmanager
-async def _created(store: Store, run_id: str, *payloads: Payload) -> AsyncGenerator[Journal]:
-    handle = await store.create(run_id, meta())
-    try:
-        for payload in payloads:
-            await handle.append(handle.last_seq() + 1, payload)
-        yield handle
-    finally:
-        await handle.close()
-
-
-async def _write(store: Store, run_id: str, *payloads: Payload) -> None:
-    async with _created(store, run_id, *payloads):
-        pass
-
-
 async def _take(store: Store, run_id: str) -> None:
     """Take a session as a resume does: some stores refuse at the claim, not before it."""
     handle = await store.open(run_id)
@@ -104,7 +81,7 @@ async def _take(store: Store, run_id: str) -> None:
 
 async def a_created_session_loads_as_its_prompt(store: Store) -> None:
     """The first record is the meta record, stamped with the id."""
-    async with _created(store, "one") as handle:
+    async with writing(store, "one") as handle:
         assert handle.last_seq() == 1
         state = await store.load("one")
     assert state.meta == replace(meta(), run_id="one")
@@ -123,7 +100,7 @@ async def records_come_back_as_they_were_appended(store: Store) -> None:
         claim(),
         user("go on", request="r"),
     )
-    async with _created(store, "one", *payloads) as handle:
+    async with writing(store, "one", *payloads) as handle:
         assert await handle.records() == await store.records("one")
         records = await handle.records()
     assert tuple(record.payload for record in records[1:]) == payloads
@@ -134,7 +111,7 @@ async def records_come_back_as_they_were_appended(store: Store) -> None:
 
 async def an_appended_number_is_written_once(store: Store) -> None:
     """Appending a number again changes nothing."""
-    async with _created(store, "one", user("first")) as handle:
+    async with writing(store, "one", user("first")) as handle:
         await handle.append(2, user("second"))
         await handle.append(1, user("third"))
         assert handle.last_seq() == 2
@@ -143,7 +120,7 @@ async def an_appended_number_is_written_once(store: Store) -> None:
 
 async def a_gap_is_refused(store: Store) -> None:
     """A number beyond the next one is a bug and writes nothing."""
-    async with _created(store, "one") as handle:
+    async with writing(store, "one") as handle:
         with pytest.raises(SeqGapError):
             await handle.append(3, user("no"))
         assert handle.last_seq() == 1
@@ -152,7 +129,7 @@ async def a_gap_is_refused(store: Store) -> None:
 
 async def a_record_that_breaks_its_rules_is_refused_before_it_is_written(store: Store) -> None:
     """Nothing unreadable gets in, and the session goes on."""
-    async with _created(store, "one") as handle:
+    async with writing(store, "one") as handle:
         for payload in (
             replace(assistant(), in_tokens=2**63),
             MemoryRevisions(revisions={"k": 0}),
@@ -167,7 +144,7 @@ async def a_record_that_breaks_its_rules_is_refused_before_it_is_written(store: 
 
 async def a_reopened_session_goes_on_at_the_next_number(store: Store) -> None:
     """What a closed handle wrote is what the next one finds."""
-    await _write(store, "one", user("a"))
+    await write(store, "one", user("a"))
     handle = await store.open("one")
     assert handle.last_seq() == 2
     await handle.check_held()
@@ -186,7 +163,7 @@ async def closing_twice_is_harmless(store: Store) -> None:
 
 async def a_taken_id_is_not_created_again(store: Store) -> None:
     """Neither while it is held nor afterwards, and what is there stays."""
-    async with _created(store, "one", user("mine")):
+    async with writing(store, "one", user("mine")):
         with pytest.raises(ExistsError):
             await store.create("one", meta("yours"))
     with pytest.raises(ExistsError):
@@ -196,7 +173,7 @@ async def a_taken_id_is_not_created_again(store: Store) -> None:
 
 async def a_held_session_is_read_but_not_taken(store: Store) -> None:
     """A second writer is refused; readers and listings are not."""
-    async with _created(store, "one", user("mine")):
+    async with writing(store, "one", user("mine")):
         with pytest.raises(LockedError):
             await _take(store, "one")
         assert (await store.load("one")).last_seq == 2
@@ -220,7 +197,7 @@ async def hostile_ids_are_refused_everywhere(store: Store) -> None:
         with pytest.raises(InvalidIdError):
             await store.create(run_id, meta())
     assert await store.describe(Filter(), HOSTILE_IDS) == []
-    await _write(store, "a" * 128)
+    await write(store, "a" * 128)
 
 
 async def another_format_version_is_not_created(store: Store) -> None:
@@ -234,9 +211,9 @@ async def another_format_version_is_not_created(store: Store) -> None:
 
 async def a_listing_says_what_a_person_wants_to_know(store: Store) -> None:
     """One row, its status by the rule of the fold."""
-    await _write(store, "done", terminal())
-    await _write(store, "reopened", terminal(), claim(), user("more"))
-    await _write(store, "resumed", terminal("suspended"), claim())
+    await write(store, "done", terminal())
+    await write(store, "reopened", terminal(), claim(), user("more"))
+    await write(store, "resumed", terminal("suspended"), claim())
     rows = {row.run_id: row for row in await store.list(Filter())}
     assert {run_id: row.status for run_id, row in rows.items()} == {
         "done": "completed",
@@ -306,18 +283,18 @@ async def describing_keeps_the_order_asked_for(store: Store) -> None:
 
 async def a_deleted_session_is_gone(store: Store) -> None:
     """Deleting twice is fine, and the id can be used again."""
-    await _write(store, "one", user("x"))
+    await write(store, "one", user("x"))
     await store.delete("one")
     await store.delete("one")
     with pytest.raises(NotFoundError):
         await store.load("one")
-    await _write(store, "one")
+    await write(store, "one")
     assert (await store.load("one")).last_seq == 1
 
 
 async def an_interrupted_batch_is_pending(store: Store) -> None:
     """A run that died between two tools keeps the first result and owes the second."""
-    await _write(store, "one", assistant("a", "b"), result("a"))
+    await write(store, "one", assistant("a", "b"), result("a"))
     state = await store.load("one")
     assert state.pending is not None
     assert state.pending.answered == {"a"}
@@ -326,43 +303,11 @@ async def an_interrupted_batch_is_pending(store: Store) -> None:
     ]
 
 
-async def an_answer_from_outside_is_one_record(store: Store) -> None:
-    """The deferred call is answered once, and the session is one that any run takes."""
-    deferred = Deferred(tool_use_id="a", tool_name="ask")
-    await _write(store, "one", assistant("a", "b"), deferred, result("b"), terminal("suspended"))
-    await supply.supply(store, "one", "a", "red")
-    with pytest.raises(AlreadyAnsweredError):
-        await supply.supply(store, "one", "a", "blue")
-    with pytest.raises(NotDeferredError):
-        await supply.supply(store, "one", "c", "red")
-    state = await store.load("one")
-    assert (state.last_seq, state.pending, state.open_deferrals) == (6, None, ())
-    handle = await store.open("one")
-    assert handle.last_seq() == 6
-    await handle.close()
-
-
-async def a_decision_from_outside_waits_for_the_next_run(store: Store) -> None:
-    """An approval is kept as it was given, a declined call has its result."""
-    await _write(store, "one", assistant("a", "b"), terminal("suspended"))
-    approval = CallApproval(tool_use_id="a", tool_name="say", args_sha256="0" * 64)
-    await supply.approve(store, "one", approval)
-    await supply.decline(store, "one", "b", "no")
-    state = await store.load("one")
-    assert state.one_shot_approvals == {"a": approval}
-    assert state.pending is not None
-    assert state.pending.answered == {"b"}
-    for late in (supply.decline(store, "one", "b", "no"), supply.supply(store, "one", "b", "no")):
-        with pytest.raises((AlreadyAnsweredError, NotDeferredError)):
-            await late
-    assert (await store.load("one")).last_seq == 5
-
-
 async def pages_of_any_length_cover_the_listing(store: Store) -> None:
     """Also where the moments of creation are the same."""
     names = [f"s{number}" for number in range(7)]
     for run_id in names:
-        await _write(store, run_id)
+        await write(store, run_id)
     for limit in range(1, 9):
         seen: list[str] = []
         page, cursor = await store.list_page(Filter(), limit, "")
@@ -394,8 +339,7 @@ CHECKS: tuple[Check, ...] = (
     describing_keeps_the_order_asked_for,
     a_deleted_session_is_gone,
     an_interrupted_batch_is_pending,
-    an_answer_from_outside_is_one_record,
-    a_decision_from_outside_waits_for_the_next_run,
     pages_of_any_length_cover_the_listing,
+    *session_supply.CHECKS,
 )
 """Every check; each is given a store of its own that holds nothing."""

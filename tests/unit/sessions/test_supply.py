@@ -20,17 +20,10 @@ from fisk_ai.sessions.file import FileStore
 from fisk_ai.sessions.fold import fold, in_doubt
 from fisk_ai.sessions.records import CallApproval, Deferred, Payload, ToolResult
 from fisk_ai.sessions.state import RunState
-from fisk_ai.testing.session_records import assistant, claim, journal, meta, result, terminal, user
+from fisk_ai.testing.session_records import assistant, claim, journal, result, terminal, user, write
 
 DEFERRED = Deferred(tool_use_id="a", tool_name="ask", note="which?", handle="h")
 PARKED = (assistant("a", "b"), DEFERRED, result("b"), terminal("suspended"))
-
-
-async def _write(store: FileStore, *payloads: Payload) -> None:
-    handle = await store.create("one", meta())
-    for payload in payloads:
-        await handle.append(handle.last_seq() + 1, payload)
-    await handle.close()
 
 
 def _state(*payloads: Payload) -> RunState:
@@ -77,7 +70,7 @@ def test_an_answer_is_measured_in_bytes_and_before_anything_else() -> None:
 
 
 async def test_an_answer_is_one_record_and_the_session_an_ordinary_one(store: FileStore) -> None:
-    await _write(store, *PARKED)
+    await write(store, "one", *PARKED)
     await supply.supply(store, "one", "a", "red \ud83d", is_error=True)
     records = await store.records("one")
     assert len(records) == len(PARKED) + 2
@@ -90,7 +83,7 @@ async def test_an_answer_is_one_record_and_the_session_an_ordinary_one(store: Fi
 
 
 async def test_a_refused_answer_takes_no_lock_and_writes_nothing(store: FileStore) -> None:
-    await _write(store, *PARKED)
+    await write(store, "one", *PARKED)
     held = await store.open("one")
     with pytest.raises(NotDeferredError):
         await supply.supply(store, "one", "c", "red")
@@ -110,7 +103,7 @@ async def test_what_is_no_session_is_answered_by_nobody(store: FileStore) -> Non
 
 
 async def test_of_two_answers_one_counts(store: FileStore) -> None:
-    await _write(store, *PARKED)
+    await write(store, "one", *PARKED)
     ended = await asyncio.gather(
         *(supply.supply(store, "one", "a", text) for text in ("red", "blue")),
         return_exceptions=True,
@@ -137,7 +130,7 @@ class _Overtaken(FileStore):
 async def test_an_answer_is_judged_by_what_stands_in_the_journal_when_it_is_written(
     store: FileStore, directory: Path
 ) -> None:
-    await _write(store, *PARKED)
+    await write(store, "one", *PARKED)
     overtaken = _Overtaken(directory)
     overtaken.meanwhile = result("a", "first")
     with pytest.raises(AlreadyAnsweredError):
@@ -147,14 +140,14 @@ async def test_an_answer_is_judged_by_what_stands_in_the_journal_when_it_is_writ
 async def test_a_session_that_never_stands_still_is_left_to_who_writes_it(
     store: FileStore, directory: Path
 ) -> None:
-    await _write(store, *PARKED)
+    await write(store, "one", *PARKED)
     with pytest.raises(LockedError, match="being written"):
         await supply.supply(_Overtaken(directory), "one", "a", "red")
     assert (await store.load("one")).open_deferrals == (DEFERRED,)
 
 
 async def test_an_approval_is_one_record_that_leaves_no_doubt(store: FileStore) -> None:
-    await _write(store, assistant("a", "b"), result("a"), terminal("suspended"))
+    await write(store, "one", assistant("a", "b"), result("a"), terminal("suspended"))
     digest = args_sha256("say", b'{"message":"Moo"}')
     approval = CallApproval(tool_use_id="b", tool_name="say", args_sha256=digest)
     await supply.approve(store, "one", approval)
@@ -165,7 +158,7 @@ async def test_an_approval_is_one_record_that_leaves_no_doubt(store: FileStore) 
 
 
 async def test_a_declined_call_has_a_result_and_is_never_run(store: FileStore) -> None:
-    await _write(store, assistant("a"), terminal("suspended"))
+    await write(store, "one", assistant("a"), terminal("suspended"))
     await supply.decline(store, "one", "a", '{"allowed":false}')
     state = await store.load("one")
     assert state.pending is None
@@ -185,7 +178,7 @@ async def test_a_declined_call_has_a_result_and_is_never_run(store: FileStore) -
 async def test_only_an_open_call_is_decided_about(
     store: FileStore, payloads: tuple[Payload, ...], error: type[Exception]
 ) -> None:
-    await _write(store, *payloads)
+    await write(store, "one", *payloads)
     with pytest.raises(error):
         await supply.approve(store, "one", CallApproval(tool_use_id="a", tool_name="say"))
     with pytest.raises(error):
