@@ -170,7 +170,7 @@ class Conversation:
                 if ends_chat(end.code):
                     return await self._over(end)
                 await self._said(end)
-                last = end
+                last = last if end.usage is UNSET else end  # a turn refused has counted nothing
             step = await chat.next()
             if isinstance(step, TurnEnd):
                 return await self._left(last, step)
@@ -232,7 +232,7 @@ class Conversation:
     async def _drop(self) -> None:
         """Put the conversation aside: the next prompt begins a new one."""
         await self.closing.saved(self.turn)
-        self.closing.known = ""
+        self.closing.known, self.closing.busy_s = "", 0.0
         self.turn = Turn(view=self.view, prompter=self.prompter)
 
     def _first(self) -> AnyRequest:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import io
+import os
 import select
 import sys
 import termios
@@ -85,7 +86,8 @@ class PromptLine:
             self._modes = termios.tcgetattr(descriptor)
         if readline is not None:
             readline.set_auto_history(False)
-            readline.parse_and_bind("set enable-bracketed-paste on")
+            if _marks_pastes():
+                readline.parse_and_bind("set enable-bracketed-paste on")
             readline.set_startup_hook(_typing(kept) if kept else None)
 
     def _restore(self) -> None:
@@ -93,9 +95,14 @@ class PromptLine:
             return
         with contextlib.suppress(termios.error, OSError):
             termios.tcsetattr(self._stdin.fileno(), termios.TCSADRAIN, self._modes)  # pyright: ignore[reportArgumentType] - what tcgetattr gave
-        if readline is not None:
-            sys.stdout.write(f"{_PASTE_MARKS_OFF}\n")
-            sys.stdout.flush()
+        marks = _PASTE_MARKS_OFF if readline is not None and _marks_pastes() else ""
+        sys.stdout.write(f"{marks}\n")
+        sys.stdout.flush()
+
+
+def _marks_pastes() -> bool:
+    """Say whether the terminal understands to mark pastes: any that has a name of its own."""
+    return os.environ.get("TERM", "dumb") != "dumb"
 
 
 def _typing(text: str) -> Callable[[], None]:

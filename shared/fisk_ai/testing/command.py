@@ -252,7 +252,7 @@ class Terminal:
             self.process = subprocess.Popen(
                 [command_path(), *words],
                 cwd=agent.home,
-                env=agent.environ,
+                env=agent.environ | {"TERM": "xterm"},
                 stdin=follower,
                 stdout=follower if shows_output else stdout,
                 stderr=follower if errors is None else stderr,

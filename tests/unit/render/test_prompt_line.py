@@ -47,18 +47,18 @@ _WAIT_S = 15.0
 class Program:
     """The program above at a terminal."""
 
-    def __init__(self, *, without_editor: bool, leave: bool = False) -> None:
+    def __init__(self, *, without_editor: bool, leave: bool, term: str) -> None:
         self.leader, follower = pty.openpty()
         termios.tcsetwinsize(follower, (24, 100))
         self.before = termios.tcgetattr(follower)[:4]
-        self.seen = ""
+        self.seen = self.everything = ""
         code = _PROGRAM.format(without_editor=without_editor, leave=leave)
         self.process = subprocess.Popen(
             [sys.executable, "-c", code],
             stdin=follower,
             stdout=follower,
             stderr=follower,
-            env=os.environ | {"LC_ALL": "C.UTF-8", "TERM": "dumb", "INPUTRC": os.devnull},
+            env=os.environ | {"LC_ALL": "C.UTF-8", "TERM": term, "INPUTRC": os.devnull},
             start_new_session=True,
         )
         os.close(follower)
@@ -70,7 +70,9 @@ class Program:
         while text not in self.seen:
             assert time.monotonic() < deadline, self.seen
             if select.select([self.leader], [], [], 0.1)[0]:
-                self.seen += os.read(self.leader, 4096).decode(errors="replace")
+                read = os.read(self.leader, 4096).decode(errors="replace")
+                self.seen += read
+                self.everything += read
         self.seen = self.seen.partition(text)[2]
 
     def press(self, keys: bytes, shown: str) -> None:
@@ -88,8 +90,8 @@ def start() -> Iterator[Callable[..., Program]]:
     """Starts the program; nothing of it outlives the test."""
     started: list[Program] = []
 
-    def make(*, without_editor: bool = False, leave: bool = False) -> Program:
-        started.append(Program(without_editor=without_editor, leave=leave))
+    def make(*, without_editor: bool = False, leave: bool = False, term: str = "xterm") -> Program:
+        started.append(Program(without_editor=without_editor, leave=leave, term=term))
         return started[-1]
 
     yield make
@@ -136,3 +138,12 @@ def test_a_line_that_is_given_up_leaves_the_terminal_as_it_was(
     program.shows("left")
     assert program.process.wait(_WAIT_S) == 0
     assert termios.tcgetattr(program.leader)[:4] == program.before
+
+
+def test_a_terminal_without_a_name_is_given_no_orders(start: Callable[..., Program]) -> None:
+    program = start(term="dumb", leave=True)
+    program.press(b"moo\n", "typed 'moo'")
+    program.shows("> ")
+    program.process.terminate()
+    program.shows("left")
+    assert "\x1b" not in program.everything
