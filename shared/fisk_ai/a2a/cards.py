@@ -78,7 +78,9 @@ def _check(card: Card) -> None:
     _bound("icon", card["icon"], ICON_BYTES)
     _bound("icon_url", card["icon_url"], ICON_URL_BYTES)
     if card["icon_url"] and not _is_https_with_host(card["icon_url"]):
-        raise ConfigError("icon_url is no https address with a host", key="icon_url")
+        raise ConfigError(
+            "icon_url must be an https address with a host; mend it or leave it out", key="icon_url"
+        )
     if len(card["prompts"]) > PROMPTS:
         raise ConfigError(f"prompts takes at most {PROMPTS} entries", key="prompts")
     if any(len(prompt) > PROMPT_CHARACTERS for prompt in card["prompts"]):

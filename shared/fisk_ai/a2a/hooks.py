@@ -166,8 +166,8 @@ class TaskHooks:
 
     hooks: ClientHooks
     request: AnyRequest
-    _token: str = field(default="")
-    _accepted: bool = field(default=False)
+    _token: str = field(default="", init=False)
+    _accepted: bool = field(default=False, init=False)
 
     async def acknowledged(self, ack: Ack) -> None:
         """Tell of the first word of the agent."""
