@@ -9,9 +9,11 @@ from agent_worker import resources
 from agent_worker.additions import Additions
 from agent_worker.arguments import Arguments
 from agent_worker.channels.prompts import PromptsChannel
+from agent_worker.place import Place
 from agent_worker.ready import ReadyLine
-from agent_worker.resources import Built, Place
+from agent_worker.resources import Built
 from agent_worker.stopping import Stopping
+from agent_worker.stores import base_of
 from fisk_ai.agent.hooks import Hooks
 from fisk_ai.bus.service import Service as MicroService
 from fisk_ai.config import Config
@@ -80,7 +82,7 @@ class _Worker:
                 hooks=built.additions.hooks or Hooks(),
                 memory_store=built.memory,
                 trace=built.debug.trace,
-                store_dir=resources.base_of(config),
+                store_dir=base_of(config),
                 verbose=arguments.verbose,
             )
         )

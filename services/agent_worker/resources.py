@@ -9,22 +9,21 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from pathlib import Path
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from agent_worker import logs
 from agent_worker.additions import Additions
 from agent_worker.arguments import Arguments
 from agent_worker.debug_files import DebugFiles, open_debug_files
-from fisk_ai.bus import contexts
-from fisk_ai.bus.connection import Connection, ConnectOptions, connect
+from agent_worker.place import URL_VARIABLE, Place, connection_options
+from agent_worker.stores import base_of, memory_store, session_store
+from fisk_ai.bus.connection import Connection, connect
 from fisk_ai.config import Broker, Config, Mode, load
 from fisk_ai.errors import FiskError, SetupError
 from fisk_ai.llm import builtin as _providers
 from fisk_ai.llm import provider as llm
-from fisk_ai.memory.store import MemoryConfig, MemoryStore
-from fisk_ai.sessions import choice
+from fisk_ai.memory.store import MemoryStore
 from fisk_ai.sessions import store as sessions
 from fisk_ai.sessions.places import root_directory
 from fisk_ai.toolkit import toolset
@@ -37,24 +36,11 @@ from fisk_ai.toolkit.selection import select
 if TYPE_CHECKING:
     from agent_worker.settings import Settings
 
-URL_VARIABLE = "FISK_AI_NATS_URL"
-
-HOSTED_START_TIMEOUT_S = 5.0
-"""How long the broker is waited for where a person is looking."""
-
 CLOSE_TIMEOUT_S = 5.0
 """How long a provider may take to close its connections; the process ends all the same."""
 
 REGISTERED = _providers
 """Imported so that the providers are registered."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
-    """Where this worker was started: its command line and its environment."""
-
-    arguments: Arguments
-    environ: Mapping[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,11 +80,6 @@ def load_config(arguments: Arguments, environ: Mapping[str, str]) -> Config:
     flag = str(arguments.root_dir) if arguments.root_dir is not None else None
     base = root_directory(flag, config.root_directory)
     return config.model_copy(update={"root_directory": str(base) if base is not None else ""})
-
-
-def base_of(config: Config) -> Path | None:
-    """Return where relative directories of the configuration start, ``None`` for where we are."""
-    return Path(config.root_directory) if config.root_directory else None
 
 
 async def build(config: Config, place: Place, additions: Additions) -> Built:
@@ -192,76 +173,6 @@ def assemble_tools(
         assembled.tools, application_path=config.application_path, source=str(config.source)
     )
     return assembled.tools
-
-
-def session_store(
-    config: Config, state_dir: Path | None, environ: Mapping[str, str]
-) -> sessions.Store:
-    """Open the session store that the configuration or ``--state-dir`` names.
-
-    Raises:
-        ConfigError, SetupError: it cannot be used.
-    """
-    declared = config.harness.sessions
-    return choice.open_store(
-        declared.backend,
-        declared.options,
-        state_dir=str(state_dir) if state_dir is not None else None,
-        base=base_of(config),
-        environ=environ,
-    )
-
-
-def memory_store(config: Config) -> MemoryStore | None:
-    """Open the memory store that the configuration names; ``None`` while memory is off.
-
-    Raises:
-        ConfigError, SetupError: it cannot be used.
-    """
-    declared = config.harness.memory
-    if not declared.enabled:
-        return None
-    # Here, for workers without memory; from there, so that the backends are registered.
-    from fisk_ai.memory.builtin import store  # noqa: PLC0415
-
-    return store.new(
-        declared.backend,
-        MemoryConfig(
-            identity=config.identity,
-            options=declared.options,
-            base=base_of(config),
-        ),
-    )
-
-
-def connection_options(config: Config, place: Place, settings: Settings) -> ConnectOptions:
-    """Return where this worker serves: at the named context, else at the address it was given.
-
-    A hosted worker serves its own terminal, whatever the file names.
-
-    Raises:
-        ConfigError, SetupError: the context cannot be used, or there is neither.
-    """
-    arguments, name = place.arguments, config.nats_context
-    named = bool(name) and not arguments.hosted
-    url = settings.nats_url.get_secret_value()
-    if named and (contexts.exists(name, place.environ) or not url):
-        options = contexts.load(name, place.environ).options(config.identity)
-    elif url:
-        options = ConnectOptions(url, config.identity, creds=settings.nats_creds)
-    else:
-        raise SetupError(
-            f"no broker was named; set nats_context in the configuration, or {URL_VARIABLE} to "
-            "nats://host:port",
-            key=URL_VARIABLE,
-        )
-    timeout_s = HOSTED_START_TIMEOUT_S if arguments.hosted else settings.start_timeout
-    return replace(
-        options,
-        inbox_prefix=settings.nats_inbox_prefix or options.inbox_prefix,
-        connect_timeout_s=timeout_s,
-        accepted_prefixes=settings.inbox_prefixes,
-    )
 
 
 async def _release(connection: Connection, provider: llm.Provider, debug: DebugFiles) -> None:
