@@ -52,9 +52,12 @@ def test_help_and_version_import_nothing_heavy(words: tuple[str, ...]) -> None:
     assert _imports(*words) == "heavy:"
 
 
-def test_listing_sessions_imports_no_configuration_code_and_no_client(tmp_path: Path) -> None:
+@pytest.mark.parametrize("words", [("session", "ls"), ("completion", "ids")])
+def test_listing_sessions_imports_no_configuration_code_and_no_client(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
     heavy = tuple(name for name in _HEAVY if name != "msgspec")
-    assert _imports("session", "--state-dir", str(tmp_path), "ls", heavy=heavy) == "heavy:"
+    assert _imports(*words, "--state-dir", str(tmp_path), heavy=heavy) == "heavy:"
 
 
 @pytest.mark.parametrize("command", ["info", "run"])
