@@ -169,7 +169,7 @@ def _quoted(text: str) -> str:
 
 _BASH: Final = """\
 _fisk_ai() {
-    local cur=${COMP_WORDS[COMP_CWORD]} place= skip= dir= ids= flags= words= word
+    local cur=${COMP_WORDS[COMP_CWORD]} place= skip= dir= ids= flags= words= word IFS=$' \\t\\n'
     COMPREPLY=()
     for word in "${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
         [[ $word == = ]] && continue
