@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from fisk_ai.cli.main import main
+from fisk_ai.cli.session import VERBS
 from fisk_ai.cli.times import local_time, moment
 from fisk_ai.sessions.file import FileStore
 from fisk_ai.sessions.records import Decision, Deferred, Payload
@@ -210,3 +211,21 @@ def test_times_are_shown_on_the_readers_clock() -> None:
     assert local_time(text) == parsed.astimezone().strftime("%Y-%m-%d %H:%M:%S")
     assert local_time("soon\x1b[1m") == "soon"
     assert moment("2026-03-04T10:11:12") is None
+
+
+def test_help_lists_every_verb_and_an_unknown_one_is_refused_with_the_list(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["session", "--help"]) == 0
+    shown = capsys.readouterr().out
+    for verb in VERBS:
+        assert f"  {verb.name}" in shown
+    assert "not built" not in shown
+    assert main(["session", "steal"]) == 1
+    assert "a subcommand from the list below is required" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", [verb.name for verb in VERBS])
+def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["session", verb, "--help"]) == 0
+    assert capsys.readouterr().out.startswith(f"usage: fisk-ai session {verb} ")

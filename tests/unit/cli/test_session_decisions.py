@@ -32,6 +32,7 @@ from fisk_ai.testing.session_records import (
     meta,
     result,
     terminal,
+    user,
     write_file,
 )
 from fisk_ai.toolkit.builtin import hitl
@@ -396,3 +397,27 @@ def test_the_hint_finds_the_session_again_by_its_configuration(
     assert capsys.readouterr().err.splitlines()[-1] == (
         f"resume with: fisk-ai run --resume one --config '{config}'"
     )
+
+
+@pytest.mark.parametrize("arguments", [b"null", b"[1]", b'{"question":null}'])
+def test_a_question_without_words_is_listed_by_what_its_tool_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: bytes
+) -> None:
+    asked = _batch(ToolUseBlock("q1", hitl.SELECT, arguments))
+    write_file(tmp_path, "one", asked, _deferred("q1", hitl.SELECT, "the note"), claim())
+    assert _session(tmp_path, "pending") == 0
+    assert "│ the note │" in capsys.readouterr().out
+    assert _session(tmp_path, "answer", "one", "--select", "x") == 1
+    assert "takes the text of an option" in capsys.readouterr().err
+
+
+def test_a_damaged_session_is_named_by_every_verb(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = write_file(tmp_path, "one", user("x"))
+    path.write_bytes(b"\n".join([*path.read_bytes().splitlines()[:1]] * 2) + b"\n")
+    for words in (["stats"], ["query"], ["approve"], ["deny"], ["answer", "--input", "x"]):
+        assert _session(tmp_path, words[0], "one", *words[1:]) == 1
+        assert "fisk-ai: error: session one: record 1 stands behind" in capsys.readouterr().err
+    assert _session(tmp_path, "pending") == 0
+    assert "1 session is left out" in capsys.readouterr().err

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import stat
@@ -9,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from fisk_ai.errors import CorruptError, SetupError, StoreError
+from fisk_ai.errors import CorruptError, LockedError, SetupError, StoreError
+from fisk_ai.tasks import file
 from fisk_ai.tasks.file import TEMPORARY_PREFIX, FileTasks
 from fisk_ai.testing import task_store
 
@@ -17,6 +19,7 @@ COMPLETER = """
 import asyncio, sys
 from pathlib import Path
 from fisk_ai.errors import TaskCompletedError
+from fisk_ai.tasks import file
 from fisk_ai.tasks.file import FileTasks
 from fisk_ai.testing import task_store
 
@@ -155,3 +158,24 @@ def test_a_directory_that_cannot_be_made_is_refused_at_once(tmp_path: Path) -> N
     (tmp_path / "file").write_bytes(b"")
     with pytest.raises(SetupError, match="cannot be used"):
         FileTasks(tmp_path / "file" / "tasks")
+
+
+async def test_a_lock_that_is_never_let_go_is_given_up(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = FileTasks(directory)
+    await store.submit(task_store.request())
+    monkeypatch.setattr(file, "LOCK_TIMEOUT_S", 0.0)
+    held = os.open(directory, os.O_RDONLY)
+    fcntl.flock(held, fcntl.LOCK_EX)
+    with pytest.raises(LockedError, match="another process holds the tasks"):
+        await store.complete("one", task_store.result())
+    os.close(held)
+    assert (await store.load("one")).state == "submitted"
+
+
+async def test_a_link_to_itself_is_no_task(directory: Path) -> None:
+    store = FileTasks(directory)
+    (directory / "one.json").symlink_to(directory / "one.json")
+    with pytest.raises(CorruptError, match="no regular file"):
+        await store.load("one")
