@@ -56,6 +56,7 @@ def telemetry(config: Config, environ: Mapping[str, str]) -> str:
     page = Document("Telemetry")
     page.item("Enabled", f"no ({found.off_by})" if found.off_by else "yes")
     page.item("Export", "not built yet: nothing is exported")
+    page.optional("Set in vain", ", ".join(export.unused(found, environ)))
     page.optional("Invalid", for_terminal(fault(config, found, environ), ADDRESS_LIMIT))
     page.item("Endpoint", _with_origin(found.endpoint, redact_url(found.endpoint.value)))
     page.item("Service name", _with_origin(found.service_name, found.service_name.value))

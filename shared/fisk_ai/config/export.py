@@ -36,10 +36,6 @@ TRANSPORT: Final = (*ENDPOINTS, *PROTOCOLS, *HEADERS)
 
 RELATED: Final = (*TRANSPORT, SERVICE, NO_TELEMETRY, SDK_DISABLED, *LENGTH_LIMITS)
 
-SPANS_PER_BATCH: Final = 512
-_MIN_SPANS: Final = 16
-_BATCH_BYTES: Final = 2 * 1024 * 1024
-
 _TRUE: Final = frozenset({"1", "t", "T", "true", "TRUE", "True"})
 _FALSE: Final = frozenset({"0", "f", "F", "false", "FALSE", "False"})
 
@@ -64,14 +60,6 @@ class Export:
     capture: bool
     capture_messages: str
     capture_bytes: Setting[int]
-
-    @property
-    def batch_spans(self) -> int:
-        """Spans of one request: fewer where each may carry what was said."""
-        if not self.capture:
-            return SPANS_PER_BATCH
-        fitting = _BATCH_BYTES // (2 * max(self.capture_bytes.value, 1))
-        return min(max(fitting, _MIN_SPANS), SPANS_PER_BATCH)
 
 
 def resolve(config: Config, environ: Mapping[str, str], *, flag: bool = False) -> Export:

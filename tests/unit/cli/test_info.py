@@ -297,7 +297,11 @@ def test_a_variable_about_telemetry_is_reason_enough_to_show_it(
     show: Show, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("NO_TELEMETRY", "1")
-    assert "Enabled: no (NO_TELEMETRY)" in show("{}")[0]
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", "authorization=hunter2")
+    out, _ = show("{}")
+    assert "Enabled: no (NO_TELEMETRY)" in out
+    assert "Set in vain: OTEL_EXPORTER_OTLP_HEADERS" in out
+    assert "hunter2" not in "".join(out)
 
 
 def test_what_would_be_imported_is_listed_without_its_secrets(show: Show) -> None:

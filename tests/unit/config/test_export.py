@@ -133,19 +133,6 @@ def test_a_limit_of_the_environment_can_only_lower_what_is_captured(
 
 
 @pytest.mark.parametrize(
-    ("inside", "spans"),
-    [
-        ("", 512),
-        ("capture: {enabled: true}", 128),
-        ("capture: {enabled: true, max_bytes: 256}", 512),
-        ("capture: {enabled: true, max_bytes: 65536}", 16),
-    ],
-)
-def test_what_is_captured_makes_batches_smaller(read: Read, inside: str, spans: int) -> None:
-    assert telemetry.resolve(read(ON % inside), {}).batch_spans == spans
-
-
-@pytest.mark.parametrize(
     ("inside", "environ", "said"),
     [
         ("sample_ratio: 2", {"OTEL_EXPORTER_OTLP_TRACES_PROTOCOL": "GRPC"}, "_PROTOCOL is grpc"),

@@ -246,3 +246,17 @@ def test_preparing_twice_changes_nothing(
     assert twice == once
     assert twice.named_identity == once.named_identity
     assert twice.harness.sessions.declared == once.harness.sessions.declared
+
+
+def test_preparing_every_endpoint_twice_changes_nothing(read: Read) -> None:
+    once = read(
+        "harness: {pii: {mode: ' Reject '}, tools: [{name: ' read_file '}],"
+        " memory: {backend: ''}}\n"
+        "expose: {agent: {\n"
+        "  mcp: {confirm_over_mcp: ' Auto ', builtins: [' read_file '], max_concurrent_tools: 0},\n"
+        "  jobs: {workers: -1, max_payload: 0, approvals: Park},\n"
+        "  slack: {workers: 0, approvers: [' U123 '], events: Full},\n"
+        "  web: {listen: '', origins: ['https://a.example']},\n"
+        "  a2a: {prompts: {workers: 0, approve: Operator}}}}\n"
+    )
+    assert prepare(once) == once

@@ -2,18 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 
 import pytest
 
-from fisk_ai.agent.options import Budget, Checkpoint, DeferredCall, RunResult, Stats
+from fisk_ai.agent.hooks import Hooks, RunStart
+from fisk_ai.agent.options import (
+    Budget,
+    Checkpoint,
+    DeferredCall,
+    RunOptions,
+    RunResult,
+    Stats,
+)
 from fisk_ai.config import Mode, loads
 from fisk_ai.errors import FiskError
+from fisk_ai.llm.trace import TraceFile
+from fisk_ai.memory.file import FileMemory
 from fisk_ai.serving.contract import Caller, Outcome, Work
 from fisk_ai.serving.runner import Resources, options_of, outcome_of_run
 from fisk_ai.sessions.file import FileStore
 from fisk_ai.testing.model import ScriptedProvider
+from fisk_ai.testing.tools import FakeTool
 
 
 @pytest.fixture
@@ -57,6 +68,33 @@ def test_everything_a_channel_says_of_its_work_reaches_the_run(resources: Resour
     assert options.human_paced
     assert options.prompter is work.prompter
     assert options.config is resources.config
+
+
+async def test_everything_a_worker_built_reaches_each_run(
+    resources: Resources, tmp_path: Path
+) -> None:
+    async def started(_: RunStart) -> None:
+        return
+
+    built = replace(
+        resources,
+        hooks=Hooks(run_start=started),
+        memory_store=FileMemory(tmp_path / "memory"),
+        trace=TraceFile.create(tmp_path / "trace", model="m", config="c", version="v"),
+        custom_tools=(FakeTool(name="own"),),
+        tool_work_dir=tmp_path,
+        store_dir=tmp_path,
+        verbose=True,
+    )
+
+    options = options_of(Work(id="w", done=_done), built)
+
+    shared = {each.name for each in fields(Resources)} & {each.name for each in fields(RunOptions)}
+    assert shared >= {"hooks", "memory_store", "trace", "custom_tools", "store_dir", "app_tools"}
+    for name in shared:
+        assert getattr(options, name) is getattr(built, name)
+    assert isinstance(built.trace, TraceFile)
+    await built.trace.close()
 
 
 def test_work_without_a_journal_stays_without_one(resources: Resources) -> None:

@@ -1,0 +1,47 @@
+"""The files a worker writes its model's traffic to."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from agent_worker import arguments
+from agent_worker.debug_files import open_debug_files
+from fisk_ai.config import Mode, loads
+from fisk_ai.llm.provider import HttpRequest, HttpResponse
+
+
+async def test_both_files_see_an_attempt_and_the_readable_one_sees_it_first(
+    tmp_path: Path,
+) -> None:
+    trace, dump = tmp_path / "trace.jsonl", tmp_path / "http-debug.log"
+    told = arguments.parse(
+        ["--config", "agent.yaml", "--trace", str(trace), "--http-debug", str(dump)]
+    )
+    config = loads("llm: {model: m}", Mode.LENIENT, source=Path("agent.yaml"))
+    files = open_debug_files(config, told)
+    outer, inner = files.middlewares
+    seen: list[str] = []
+
+    async def model(request: HttpRequest) -> HttpResponse:
+        return HttpResponse(status=200, reason="OK", body=b'{"answer": "moo"}')
+
+    async def next_one(request: HttpRequest) -> HttpResponse:
+        seen.append("between" if dump.read_text() else "too early")
+        return await inner(request, model)
+
+    request = HttpRequest(method="POST", url="https://h/v1", body=b'{"question": "what"}')
+    await outer(request, next_one)
+    await files.close()
+
+    assert seen[0] == "between"
+    assert "moo" in dump.read_text()
+    lines = [json.dumps(json.loads(line)) for line in trace.read_text().splitlines()]
+    assert any("moo" in line for line in lines)
+
+
+def test_nobody_asked_for_a_file_and_none_is_made(tmp_path: Path) -> None:
+    config = loads("llm: {model: m}", Mode.LENIENT, source=Path("agent.yaml"))
+    files = open_debug_files(config, arguments.parse(["--config", "agent.yaml"]))
+    assert files.middlewares == ()
+    assert list(tmp_path.iterdir()) == []
