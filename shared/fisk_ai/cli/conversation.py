@@ -194,8 +194,10 @@ class Conversation:
         """Run one turn, with the answers that came too late for it."""
         began = time.monotonic()
         self.turn = self.turn.following()
-        end = await self._recovered(await self.exchanges.run(request, self.turn))
-        end = await self.exchanges.settle_answers(self.turn, end)
+        end = await self._recovered(request, await self.exchanges.run(request, self.turn))
+        if end.unsent:
+            end = await self.exchanges.settle_answers(self.turn, end)
+            end = await self._recovered(request, end)
         self.closing.busy_s += time.monotonic() - began
         return end
 
@@ -264,12 +266,19 @@ class Conversation:
             return False
         return await self.closing.state(self.turn) is not None
 
-    async def _recovered(self, end: TurnEnd) -> TurnEnd:
-        """Return the end with what only the session says of it."""
+    async def _recovered(self, request: AnyRequest, end: TurnEnd) -> TurnEnd:
+        """Return the end with what only the session says of it.
+
+        A session that knows nothing of a prompt tells of the turn before it.
+        """
         from fisk_ai.cli.recovery import is_wanting, recovered  # noqa: PLC0415 - seldom needed
 
         state = await self.closing.state(self.turn) if is_wanting(end) else None
-        return end if state is None else recovered(end, state)
+        if state is None:
+            return end
+        if isinstance(request, RequestPrompt) and request.request not in state.requests:
+            return end
+        return recovered(end, state)
 
 
 def _spent(end: TurnEnd) -> bool:

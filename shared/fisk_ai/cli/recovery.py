@@ -47,5 +47,5 @@ def _ended(end: TurnEnd, state: RunState) -> TurnEnd:
     detail = state.terminal.message if state.terminal else ""
     if state.status == "suspended":
         code = "deferred" if state.open_deferrals else "suspended"
-        return TurnEnd(code=code, detail=detail, usage=usage)
+        return TurnEnd(code=code, detail=detail, usage=usage, unsent=end.unsent)
     return TurnEnd(code=_CODES[state.status], detail=detail, usage=usage)

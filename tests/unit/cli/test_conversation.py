@@ -9,7 +9,7 @@ import pty
 import signal
 from collections.abc import AsyncGenerator, Awaitable, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
@@ -349,37 +349,57 @@ async def test_a_refusal_or_a_failed_set_up_says_nothing_but_its_error(
     assert said or not printed
 
 
-async def _is_complete(_: str) -> RunState | None:
-    return fold(journal(assistant(say="It says Moo, and more."), terminal()))
+class Complete:
+    """A session that is complete and knows the requests in ``known``."""
+
+    def __init__(self) -> None:
+        self.known: set[str] = set()
+
+    async def stored(self, _: str) -> RunState | None:
+        state = fold(journal(assistant(say="It says Moo, and more."), terminal()))
+        return replace(state, requests=frozenset(self.known))
 
 
+@pytest.mark.parametrize("is_known", [True, False])
 async def test_a_run_whose_end_never_arrived_is_told_as_its_session_says(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], *, is_known: bool
 ) -> None:
-    async def play(_: AnyRequest, reply: ReplySet, __: Connection) -> None:
+    session = Complete()
+
+    async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
+        if is_known:
+            session.known.add(request.request)
         await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
 
-    async with _stage(tmp_path, play, stored=_is_complete) as stage:
+    async with _stage(tmp_path, play, stored=session.stored) as stage:
         limits = ClientLimits(idle_s=0.05, live_idle_s=0.05)
         stage.conversation.exchanges.client = AgentClient(
             stage.conversation.hosted.connection, "cow", "fisk-ai", limits=limits
         )
         end = await stage.conversation.run()
-    assert exit_code(end) == 0
     printed = capsys.readouterr()
-    assert printed.out == "It says Moo, and more.\n"
-    assert "resume with: " not in printed.err
+    if is_known:
+        assert exit_code(end) == 0
+        assert printed.out == "It says Moo, and more.\n"
+        assert "resume with: " not in printed.err
+    else:  # what the session holds is the turn before
+        assert end.code == "incomplete"
+        assert printed.out == ""
+        assert "resume with: " in printed.err
 
 
 async def test_an_answer_that_was_cut_to_fit_a_message_is_printed_whole(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
+    session = Complete()
+
     async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
+        session.known.add(request.request)
         await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
         header = reply_header(request, "cow")
         text = f"It says Moo{TRIM_NOTE}"
         await reply.finish(Result(**header, stop_reason="end_turn", text=text))
 
-    async with _stage(tmp_path, play, stored=_is_complete) as stage:
+    async with _stage(tmp_path, play, stored=session.stored) as stage:
         await stage.conversation.run()
     assert capsys.readouterr().out == "It says Moo, and more.\n"

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from fisk_ai.a2a.blocks import TRIM_NOTE
+from fisk_ai.a2a.messages import Answer
 from fisk_ai.cli.endings import INCOMPLETE
 from fisk_ai.cli.recovery import is_wanting, recovered
 from fisk_ai.cli.turn import TurnEnd
@@ -37,6 +40,12 @@ def test_a_complete_session_makes_a_lost_end_a_success_with_its_counters() -> No
 def test_a_session_that_ended_otherwise_says_how(reason: Reason, code: str) -> None:
     state = _state(assistant("a"), result("a"), terminal(reason))
     assert recovered(LOST, state).code == code
+
+
+def test_an_answer_that_was_not_sent_is_still_to_be_sent_to_a_run_that_waits() -> None:
+    answer = Answer(tool_use_id="a", kind="confirm", confirmed=True)
+    state = _state(assistant("a"), result("a"), terminal("suspended"))
+    assert recovered(replace(LOST, unsent=(answer,)), state).unsent == (answer,)
 
 
 def test_an_open_session_leaves_the_outcome_unknown() -> None:
