@@ -95,6 +95,7 @@ class Conversation:
             hosted=self.hosted,
             prompter=self.prompter,
             interrupts=self.interrupts,
+            force=self.flags.force,
         )
         self.closing = Closing(
             flags=self.flags,

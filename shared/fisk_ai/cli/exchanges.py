@@ -35,13 +35,18 @@ _STAYED_BUSY = "the conversation stayed busy"
 
 @dataclass(slots=True, kw_only=True)
 class Exchanges:
-    """What the terminal asks of its agent; ``stopped`` says that a person asked it to stop."""
+    """What the terminal asks of its agent.
+
+    ``force`` goes on although the configuration changed; ``stopped`` says that a person asked the
+    agent to stop.
+    """
 
     client: AgentClient
     view: LineView
     hosted: Hosted
     prompter: TerminalPrompter
     interrupts: Interrupts
+    force: bool = False
     stopped: bool = False
     _stopping: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
@@ -103,6 +108,7 @@ class Exchanges:
             **request_header(Sender(name=SENDER), self.hosted.worker.identity),
             conversation_token=turn.token,
             answer=answer,
+            force=self.force,
         )
 
     async def _cancel(self, request_id: str) -> None:

@@ -148,3 +148,30 @@ def test_replayed_calls_keep_their_order_whatever_follows(view: LineView) -> Non
         "-> c() (no result yet)",
         "said",
     ]
+
+
+class Tty(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize(
+    ("term", "no_color", "is_styled"),
+    [("xterm", False, True), ("dumb", False, False), ("xterm", True, False)],
+)
+def test_styles_go_to_terminals_that_know_them_and_readers_who_want_them(
+    monkeypatch: pytest.MonkeyPatch, *, term: str, no_color: bool, is_styled: bool
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    out = Tty()
+    LineView(out, io.StringIO(), LineOptions(no_color=no_color)).answer("**Moo**")
+    assert ("\x1b" in out.getvalue()) == is_styled
+    assert ("**" in out.getvalue()) != is_styled
+
+
+def test_an_answer_that_never_came_to_its_end_is_no_part_of_the_next(view: LineView) -> None:
+    view.text("half of", final=True)
+    view.forget()
+    view.text("Whole.", final=True)
+    view.answer()
+    assert _out(view) == "Whole.\n"
