@@ -177,3 +177,20 @@ async def test_a_persons_time_is_kept_apart_from_the_tools(looking: AgentBench) 
     assert gated.person_s > 0
     assert (paced.tool_s, paced.person_s > 0) == (0.0, True)
     assert (free.tool_s > 0, free.person_s) == (True, 0.0)
+
+
+async def test_a_sink_that_crashes_on_the_last_warning_has_the_end_told_once(
+    looking: AgentBench,
+) -> None:
+    ends: list[bool] = []
+
+    async def end(event: AtRunEnd) -> None:
+        ends.append(event.crashed)
+        raise LookupError("late")
+
+    class Brittle(DiscardEvents):
+        async def warn(self, advisory: Advisory) -> None:
+            raise ZeroDivisionError(advisory.kind)
+
+    result, error = await looking.run(say("hello"), events=Brittle(), hooks=Hooks(run_end=end))
+    assert (result.crashed, isinstance(error, PanicError), ends) == (True, True, [False])

@@ -3,6 +3,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping
 
+import pytest
+
 from fisk_ai.agent.events import ToolCallEvent, ToolResultEvent
 from fisk_ai.errors import PromptAbortedError, ToolError
 from fisk_ai.llm.model import ToolDef, ToolResultBlock
@@ -230,3 +232,22 @@ async def test_the_exit_status_of_a_command_is_an_answer(bench: AgentBench) -> N
         "exit_code": 3,
         "output": "no such file",
     }
+
+
+async def test_a_run_that_is_stopped_is_not_told_of_a_timeout(bench: AgentBench) -> None:
+    runs: list[asyncio.Task[object]] = []
+
+    async def hang(raw: bytes) -> str:
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            runs[0].cancel()
+            raise ToolError("cut off") from None
+        return ""
+
+    bench.tools = [FakeTool(name="hang", effect=hang)]
+    bench.configure(harness={"tool_timeout": "20ms"})
+    runs.append(asyncio.ensure_future(bench.run(call(("a", "hang")))))
+    with pytest.raises(asyncio.CancelledError):
+        await runs[0]
+    assert "tool_timeout" not in bench.events.warnings()
