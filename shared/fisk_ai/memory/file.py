@@ -12,7 +12,6 @@ import builtins
 import contextlib
 import errno
 import os
-import stat
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -33,6 +32,7 @@ from fisk_ai.errors import (
 from fisk_ai.memory import options, value
 from fisk_ai.memory.limits import VALUE_LIMIT_BYTES, check_key, check_room, checked, is_legal_key
 from fisk_ai.memory.store import Entry, Memory, MemoryConfig, MemoryInfo
+from fisk_ai.regular import open_regular
 
 T = TypeVar("T")
 
@@ -42,9 +42,6 @@ DIRECTORY_MODE: Final = 0o700
 SUFFIX: Final = ".md"
 TEMPORARY_PREFIX: Final = ".memtmp-"
 """No memory's name begins with a dot, so what a killed writer left behind is never listed."""
-
-_READ_FLAGS: Final = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-"""A pipe under a memory's name would hold up its reader for good."""
 
 
 class FileOptions(msgspec.Struct, frozen=True):
@@ -222,20 +219,8 @@ def _read_regular(path: Path) -> bytes:
         StoreError: something else stands under that name.
         OSError: as ``os.open``.
     """
-    try:
-        fd = os.open(path, _READ_FLAGS)
-    except OSError as exc:
-        if exc.errno in (errno.ELOOP, errno.ENXIO):  # a link; a socket
-            raise _not_regular(path) from exc
-        raise
-    try:
-        if not stat.S_ISREG(os.fstat(fd).st_mode):
-            raise _not_regular(path)
-        with os.fdopen(fd, "rb", closefd=False) as file:
-            return file.read(VALUE_LIMIT_BYTES + 1)
-    finally:
-        os.close(fd)
-
-
-def _not_regular(path: Path) -> StoreError:
-    return StoreError(f'memory "{path.stem}" is no regular file; whoever runs the agent removes it')
+    refusal = StoreError(
+        f'memory "{path.stem}" is no regular file; whoever runs the agent removes it'
+    )
+    with os.fdopen(open_regular(path, os.O_RDONLY, refusal=refusal), "rb") as file:
+        return file.read(VALUE_LIMIT_BYTES + 1)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from fisk_ai.errors import ConfigError
+from fisk_ai.registry import Registry
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,48 +101,10 @@ class MemoryConfig:
     base: Path | None = None
 
 
-MemoryFactory = Callable[[MemoryConfig], MemoryStore]
+_backends: Registry[MemoryConfig, MemoryStore] = Registry(
+    "memory backend", key="harness.memory.backend"
+)
 
-
-@dataclass(frozen=True, slots=True)
-class _Backend:
-    factory: MemoryFactory
-    needs_nats: bool
-
-
-_registry: dict[str, _Backend] = {}
-
-
-def register(name: str, factory: MemoryFactory, *, needs_nats: bool) -> None:
-    """Add a backend.
-
-    Raises:
-        ValueError: an empty or taken name; a mistake of the programmer, found at import.
-    """
-    if not name:
-        raise ValueError("a memory backend needs a name")
-    if name in _registry:
-        raise ValueError(f"memory backend {name!r} is registered twice")
-    _registry[name] = _Backend(factory, needs_nats)
-
-
-def names() -> list[str]:
-    """Return the registered backends, sorted."""
-    return sorted(_registry)
-
-
-def new(name: str, config: MemoryConfig) -> MemoryStore:
-    """Build the backend registered as ``name``; whatever can be found wrong is found here.
-
-    Raises:
-        ConfigError: an unknown name, or options the backend does not take.
-        SetupError: the place it stores in cannot be used.
-    """
-    backend = _registry.get(name)
-    if backend is None:
-        known = " ".join(names())
-        raise ConfigError(
-            f'unknown memory backend "{name}": known backends are [{known}]',
-            key="harness.memory.backend",
-        )
-    return backend.factory(config)
+register = _backends.register
+names = _backends.names
+new = _backends.new

@@ -1,14 +1,11 @@
-"""Opening what has to be a regular file: nothing else is waited on, read or written.
-
-A pipe under a session's name would hold up whoever opens it, a device would never end.
-"""
+"""Opening the file of a session; anything but a regular file holds none."""
 
 from __future__ import annotations
 
 import os
-import stat
 from pathlib import Path
 
+from fisk_ai import regular
 from fisk_ai.errors import CorruptError
 
 
@@ -19,15 +16,8 @@ def open_regular(path: Path, flags: int, mode: int = 0o600) -> int:
         CorruptError: something else than a regular file is there.
         OSError: as ``os.open``.
     """
-    fd = os.open(path, flags | os.O_NONBLOCK, mode)
-    try:
-        if stat.S_ISREG(os.fstat(fd).st_mode):
-            return fd
-    except OSError:
-        os.close(fd)
-        raise
-    os.close(fd)
-    raise CorruptError(f"{path} is no regular file, so it holds no session; remove it")
+    refusal = CorruptError(f"{path} is no regular file, so it holds no session; remove it")
+    return regular.open_regular(path, flags, mode, refusal=refusal)
 
 
 def read_regular(path: Path) -> bytes:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from fisk_ai.errors import ConfigError
+from fisk_ai.registry import Registry
 from fisk_ai.sessions.places import StoreConfig
 from fisk_ai.sessions.records import Meta, Payload, Record, Status, Terminal
 from fisk_ai.sessions.state import RunState
@@ -145,48 +145,10 @@ class Store(Protocol):
         ...
 
 
-StoreFactory = Callable[[StoreConfig], Store]
+_backends: Registry[StoreConfig, Store] = Registry(
+    "session backend", key="harness.sessions.backend"
+)
 
-
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    factory: StoreFactory
-    needs_nats: bool
-
-
-_registry: dict[str, _Entry] = {}
-
-
-def register(name: str, factory: StoreFactory, *, needs_nats: bool) -> None:
-    """Add a backend.
-
-    Raises:
-        ValueError: an empty or taken name; a mistake of the programmer, found at import.
-    """
-    if not name:
-        raise ValueError("a session backend needs a name")
-    if name in _registry:
-        raise ValueError(f"session backend {name!r} is registered twice")
-    _registry[name] = _Entry(factory, needs_nats)
-
-
-def names() -> list[str]:
-    """Return the registered backends, sorted."""
-    return sorted(_registry)
-
-
-def new(name: str, config: StoreConfig) -> Store:
-    """Build the backend registered as ``name``; whatever can be found wrong is found here.
-
-    Raises:
-        ConfigError: an unknown name, or options the backend does not take.
-        SetupError: the place it stores in cannot be used.
-    """
-    entry = _registry.get(name)
-    if entry is None:
-        known = " ".join(names())
-        raise ConfigError(
-            f'unknown session backend "{name}": known backends are [{known}]',
-            key="harness.sessions.backend",
-        )
-    return entry.factory(config)
+register = _backends.register
+names = _backends.names
+new = _backends.new

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import os
 import secrets
-import stat
 import sys
 import time
 from collections.abc import Callable, Generator
@@ -29,6 +28,7 @@ from fisk_ai.errors import (
     StoreError,
     TaskCompletedError,
 )
+from fisk_ai.regular import open_regular
 from fisk_ai.tasks import task as tasks
 from fisk_ai.tasks.store import StoreInfo, TaskConfig
 from fisk_ai.tasks.task import Task
@@ -189,19 +189,8 @@ def _take(fd: int) -> bool:
 
 
 def _read_regular(path: Path) -> bytes:
-    """Return what is in a regular file; a link is not followed and a pipe not waited on."""
-    try:
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)
-    except FileNotFoundError:
-        raise
-    except OSError as exc:
-        if path.is_symlink():
-            raise _no_file(path) from exc
-        raise
-    if not stat.S_ISREG(os.fstat(fd).st_mode):
-        os.close(fd)
-        raise _no_file(path)
-    with os.fdopen(fd, "rb") as file:
+    refusal = CorruptError(f"{path.name} is no regular file, so it holds no task; remove it")
+    with os.fdopen(open_regular(path, os.O_RDONLY, refusal=refusal), "rb") as file:
         return file.read()
 
 
@@ -219,10 +208,6 @@ def _sync(directory: Path) -> None:
         os.fsync(fd)
     finally:
         os.close(fd)
-
-
-def _no_file(path: Path) -> CorruptError:
-    return CorruptError(f"{path.name} is no regular file, so it holds no task; remove it")
 
 
 def _unusable(directory: Path, reason: str) -> SetupError:

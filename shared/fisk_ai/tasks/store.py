@@ -6,12 +6,12 @@ changes with every release. Rules: ``docs/reference/tasks.md``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from fisk_ai.errors import ConfigError
+from fisk_ai.registry import Registry
 from fisk_ai.tasks.task import Task
 
 
@@ -71,45 +71,8 @@ class TaskConfig:
     store_dir: Path | None = None
 
 
-TaskFactory = Callable[[TaskConfig], TaskStore]
+_backends: Registry[TaskConfig, TaskStore] = Registry("task store backend", key="backend")
 
-
-@dataclass(frozen=True, slots=True)
-class _Backend:
-    factory: TaskFactory
-    needs_nats: bool
-
-
-_registry: dict[str, _Backend] = {}
-
-
-def register(name: str, factory: TaskFactory, *, needs_nats: bool) -> None:
-    """Add a backend.
-
-    Raises:
-        ValueError: an empty or taken name; a mistake of the programmer, found at import.
-    """
-    if not name:
-        raise ValueError("a task store backend needs a name")
-    if name in _registry:
-        raise ValueError(f"task store backend {name!r} is registered twice")
-    _registry[name] = _Backend(factory, needs_nats)
-
-
-def names() -> list[str]:
-    """Return the registered backends, sorted."""
-    return sorted(_registry)
-
-
-def new(name: str, config: TaskConfig) -> TaskStore:
-    """Build the backend registered as ``name``; whatever can be found wrong is found here.
-
-    Raises:
-        ConfigError: an unknown name, or options the backend does not take.
-        SetupError: the place it stores in cannot be used.
-    """
-    backend = _registry.get(name)
-    if backend is None:
-        known = " ".join(names())
-        raise ConfigError(f'unknown task store backend: "{name}" (have [{known}])', key="backend")
-    return backend.factory(config)
+register = _backends.register
+names = _backends.names
+new = _backends.new

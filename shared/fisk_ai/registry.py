@@ -1,0 +1,63 @@
+"""Things chosen by a name in the configuration: each backend registers itself when it is imported.
+
+Every package with backends holds one registry and exposes its ``register``, ``names`` and ``new``,
+so that the host names none of them. Rules: ``docs/design.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from fisk_ai.errors import ConfigError
+
+C = TypeVar("C")
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry(Generic[C, T]):
+    factory: Callable[[C], T]
+    needs_nats: bool
+
+
+class Registry(Generic[C, T]):
+    """The backends of one kind of thing; ``what`` names the kind, ``key`` what chooses it."""
+
+    def __init__(self, what: str, *, key: str) -> None:
+        """Begin without any."""
+        self._what = what
+        self._key = key
+        self._entries: dict[str, _Entry[C, T]] = {}
+
+    def register(self, name: str, factory: Callable[[C], T], *, needs_nats: bool) -> None:
+        """Add a backend; ``needs_nats`` says that it can only be built over a connection.
+
+        Raises:
+            ValueError: an empty or taken name; a mistake of the programmer, found at import.
+        """
+        if not name:
+            raise ValueError(f"a {self._what} needs a name")
+        if name in self._entries:
+            raise ValueError(f"{self._what} {name!r} is registered twice")
+        self._entries[name] = _Entry(factory, needs_nats)
+
+    def names(self) -> list[str]:
+        """Return the registered backends, sorted."""
+        return sorted(self._entries)
+
+    def new(self, name: str, config: C) -> T:
+        """Build the backend registered as ``name``; whatever can be found wrong is found here.
+
+        Raises:
+            ConfigError: an unknown name, or options the backend does not take.
+            SetupError: the place it stores in cannot be used.
+        """
+        entry = self._entries.get(name)
+        if entry is None:
+            known = " ".join(self.names())
+            raise ConfigError(
+                f'unknown {self._what} "{name}": known backends are [{known}]', key=self._key
+            )
+        return entry.factory(config)
