@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+import ssl
 
 from fisk_ai.bus.library import errors
 from fisk_ai.bus.options import BUILT_IN_PREFIXES
@@ -19,6 +20,9 @@ from fisk_ai.errors import BusError
 _log = logging.getLogger("fisk_ai.bus")
 
 _VIOLATION = re.compile(r'permissions violation for (publish|subscription) to "([^"]*)"')
+_DISTRUST = (ssl.SSLCertVerificationError, errors.SecureConnWantedError)
+"""No later attempt makes a server trustworthy, so that the first connection ends here."""
+
 _BUILT_IN = tuple(f"{prefix.lower()}." for prefix in BUILT_IN_PREFIXES)
 """In lower case, because nats-py lowers the server's error texts."""
 
@@ -53,7 +57,7 @@ class Health:
         self.last_error = str(error) or type(error).__name__
         if "permissions violation" in self.last_error:
             self._on_violation(self.last_error)
-        elif "authorization violation" in self.last_error.lower():
+        elif "authorization violation" in self.last_error.lower() or isinstance(error, _DISTRUST):
             self._refuse(self.last_error)
         elif lines := self._pace.permits(self.last_error):
             _log.debug("broker connection: %s (%d times)", self.last_error, lines)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 import json
 import shutil
@@ -10,8 +11,11 @@ from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fisk_ai.bus import contexts, nkeys
 from fisk_ai.bus.connection import ConnectOptions, connect
@@ -162,6 +166,27 @@ def test_a_file_that_is_no_context_is_refused_by_its_name(
     assert "hunter2" not in str(caught.value)
 
 
+@given(
+    st.dictionaries(
+        st.sampled_from([*Context.__struct_fields__, "description"]),
+        st.one_of(st.text(max_size=5), st.booleans(), st.none(), st.integers()),
+    )
+)
+def test_whatever_a_context_holds_it_is_read_or_refused_in_a_sentence(
+    written: dict[str, object],
+) -> None:
+    with TemporaryDirectory() as folder:
+        environ = {"XDG_CONFIG_HOME": folder}
+        path = contexts.path_of("prod", environ)
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(written))
+        try:
+            said = str(contexts.load("prod", environ).options("x").place())
+        except SetupError as exc:
+            said = str(exc)
+    assert said.startswith(('NATS context "prod" at ', 'connecting to NATS context "prod": its '))
+
+
 def test_a_context_that_is_not_there_is_told_with_what_to_do(environ: dict[str, str]) -> None:
     with pytest.raises(SetupError) as caught:
         contexts.load("prod", environ)
@@ -309,9 +334,9 @@ async def test_a_server_that_is_not_believed_is_not_spoken_to(
     serve: Serve, write: Write, certificate: Path
 ) -> None:
     async with serve(encrypted(certificate)) as url:
-        options = replace(write(url=url, token="t").options("test"), connect_timeout_s=0.5)
+        options = replace(write(url=url, token="t").options("test"), connect_timeout_s=60)
         with pytest.raises(SetupError, match=r"(?i)certificate"):
-            await connect(options)
+            await asyncio.wait_for(connect(options), 10)
 
 
 @pytest.mark.parametrize("how", ["tls address", "authority"])
@@ -323,7 +348,7 @@ async def test_nobody_logs_in_to_a_server_that_does_not_encrypt(
         written = {"ca": str(certificate)} if how == "authority" else {}
         options = write(url=address, token="t", **written).options("test")
         with pytest.raises(SetupError, match="secure connection not available"):
-            await connect(replace(options, connect_timeout_s=0.5))
+            await asyncio.wait_for(connect(replace(options, connect_timeout_s=60)), 10)
 
 
 @pytest.mark.parametrize("wrong", ["gone", "no certificate"])
