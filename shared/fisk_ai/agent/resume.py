@@ -68,9 +68,16 @@ async def take_up(setup: Setup, checkpoint: Checkpoint) -> Session | RunResult |
         journal = await _open(setup, checkpoint.resume_id)
         try:
             if journal.last_seq() == state.last_seq:
-                return await _Claiming(
-                    setup, checkpoint, state, drift, journal, answer, context
-                ).take()
+                claiming = _Claiming(
+                    setup=setup,
+                    checkpoint=checkpoint,
+                    state=state,
+                    drift=drift,
+                    journal=journal,
+                    answer=answer,
+                    context=context,
+                )
+                return await claiming.take()
         except BaseException:
             await journal.close()
             raise
@@ -156,7 +163,7 @@ async def _lost_context(setup: Setup, checkpoint: Checkpoint, state: RunState) -
     return await vet(setup.hooks, UserPrompt(text=setup.context, initial=True, part="context"))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class _Claiming:
     """A session about to be taken: admitted, open, and read up to its last record.
 

@@ -9,6 +9,7 @@ import pytest
 from fisk_ai.agent import notes as note_module
 from fisk_ai.agent.notes import HUMAN_IN_THE_LOOP, MEMORY, MEMORY_READ_ONLY, Note, notes
 from fisk_ai.config import Config
+from fisk_ai.errors import DriftError, ProviderError
 from fisk_ai.sessions import fingerprint
 from fisk_ai.testing.agent import AgentBench, say
 from fisk_ai.testing.tools import FakeTool
@@ -80,6 +81,25 @@ async def test_notes_stand_behind_the_operators_prompt(bench: AgentBench) -> Non
     await bench.run(say("hello"))
     (request,) = bench.model.requests
     assert request.system_blocks == ("be brief", HUMAN_IN_THE_LOOP.text)
+
+
+@pytest.mark.parametrize(
+    ("replaced", "drifts"),
+    [
+        (Note("note:hitl:1", "Ask a person by tool."), False),
+        (Note("note:hitl:2", "Ask nobody."), True),
+    ],
+)
+async def test_a_reworded_note_resumes_and_a_raised_revision_does_not(
+    bench: AgentBench, monkeypatch: pytest.MonkeyPatch, replaced: Note, *, drifts: bool
+) -> None:
+    bench.tools = [FakeTool(name="look")]
+    bench.configure(harness=HITL_ON)
+    await bench.run(ProviderError("busy"))
+    monkeypatch.setattr(note_module, "HUMAN_IN_THE_LOOP", replaced)
+    result, error = await bench.resume(say("hello"))
+    assert isinstance(error, DriftError) == drifts
+    assert (result.reason is None) == drifts
 
 
 async def test_the_fingerprint_takes_ids_and_never_texts(bench: AgentBench) -> None:
