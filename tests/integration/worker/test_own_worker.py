@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol, cast
@@ -103,6 +105,14 @@ async def test_a_tool_of_ones_own_answers_the_model(
     assert "3 days of rain in Malta" in _records(workshop)
     worker.disown()
     assert await worker.ended() == 0
+
+
+def test_naming_the_worker_imports_nothing_of_it() -> None:
+    program = (
+        "import sys, agent_worker; sys.exit(any(m.startswith('fisk_ai') for m in sys.modules))"
+    )
+
+    assert subprocess.run([sys.executable, "-c", program], check=False, timeout=15).returncode == 0
 
 
 async def test_a_worker_of_ones_own_refuses_its_start_like_any_other(
