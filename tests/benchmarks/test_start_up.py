@@ -92,25 +92,27 @@ class Home:
         assert command.returncode == 1, said
         return took_s
 
-    def time_to_connection(self, endpoint: socket.socket) -> float:
+    def time_to_connection(self) -> float:
         """Return the seconds until a run without a script connects to its model's endpoint."""
-        address = "http://{}:{}".format(*endpoint.getsockname())
-        environ = self.environ(ANTHROPIC_API_KEY="none", ANTHROPIC_BASE_URL=address)
-        started = time.perf_counter()
-        with subprocess.Popen(
-            [command_path(), "run", "hello"],
-            cwd=self.directory,
-            env=environ,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        ) as command:
-            try:
-                connection, _ = endpoint.accept()
-                took_s = time.perf_counter() - started
-                connection.close()
-            finally:
-                command.kill()
+        with socket.create_server(("127.0.0.1", 0)) as endpoint:  # a new one hears no old worker
+            endpoint.settimeout(60)
+            address = "http://{}:{}".format(*endpoint.getsockname())
+            environ = self.environ(ANTHROPIC_API_KEY="none", ANTHROPIC_BASE_URL=address)
+            started = time.perf_counter()
+            with subprocess.Popen(
+                [command_path(), "run", "hello"],
+                cwd=self.directory,
+                env=environ,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            ) as command:
+                try:
+                    connection, _ = endpoint.accept()
+                    took_s = time.perf_counter() - started
+                    connection.close()
+                finally:
+                    command.kill()
         return took_s
 
     def sessions(self) -> list[str]:
@@ -178,13 +180,11 @@ def test_the_first_model_request_of_a_hosted_run(home: Home, row: Row, note: Not
 
 
 def test_the_first_request_to_a_real_model(home: Home, row: Row) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as endpoint:
-        endpoint.settimeout(60)
-        asked, bare = _medians(
-            HOSTED_ROUNDS,
-            lambda: home.time_to_connection(endpoint),
-            lambda: home.time(sys.executable, "-c", "import anthropic"),
-        )
+    asked, bare = _medians(
+        HOSTED_ROUNDS,
+        home.time_to_connection,
+        lambda: home.time(sys.executable, "-c", "import anthropic"),
+    )
 
     row(
         "first request to a real model / python -c 'import anthropic'",

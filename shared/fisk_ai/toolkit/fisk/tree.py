@@ -18,21 +18,18 @@ from fisk_ai.toolkit.fisk.document import Arg, Command, Flag
 class Leaf:
     """A command that can be called; ``schema`` is the application's own, never changed.
 
-    ``tags`` are its own, and behind them those that its groups lay on it.
+    ``tool_name`` is the path as one name. ``tags`` are the command's own, and behind them those
+    that its groups lay on it.
     """
 
     path: tuple[str, ...]
+    tool_name: str
     help: str
     help_long: str
     tags: tuple[str, ...]
     schema: Mapping[str, object]
     flags: tuple[Flag, ...]
     args: tuple[Arg, ...]
-
-    @property
-    def tool_name(self) -> str:
-        """Return the path as one name."""
-        return "_".join(self.path)
 
     @property
     def command(self) -> str:
@@ -129,6 +126,7 @@ def _leaf(
 ) -> Leaf:
     return Leaf(
         path=path,
+        tool_name="_".join(path),
         help=command.help,
         help_long=command.help_long,
         tags=tags.with_inherited(command.tags, above.tags),
