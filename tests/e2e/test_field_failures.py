@@ -7,13 +7,23 @@ import os
 import re
 import signal
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
 
 from fisk_ai.testing.application import FakeApplication, FakeCommand
-from fisk_ai.testing.command import Agent, Done, alive, children, session_of, until
+from fisk_ai.testing.command import (
+    Agent,
+    Done,
+    Running,
+    Terminal,
+    alive,
+    children,
+    session_of,
+    until,
+)
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 
@@ -112,8 +122,7 @@ def test_a_session_damaged_in_its_middle_is_refused_with_file_and_line(agent: Ag
     for words in (("session", "show", session), ("session", "stats", session)):
         shown = agent.run(*words)
         assert (shown.status, shown.out) == (1, "")
-        assert str(path) in last_line(shown)
-        assert "line 2" in last_line(shown)
+        assert f"{path.name} line 2: " in last_line(shown)
     refused = agent.rehearse("--resume", session)
     assert (refused.status, refused.out) == (1, "")
     assert "Traceback" not in refused.err
@@ -127,37 +136,55 @@ def test_a_session_damaged_in_its_middle_is_refused_with_file_and_line(agent: Ag
 
 
 def _approved_late(agent: Agent) -> str:
-    """Return a session whose gated call was approved by another command after its worker died."""
+    """Return a session that parked at its gate and was approved by another command since."""
     agent.script("{call: [{tool: wipe, input: {}}]}", "{say: Done.}")
-    session = killed(agent, "journal.append.synced:assistant")
+    terminal = Terminal(agent, "run", "--script", "script.yaml", "--no-tui", "wipe it")
+    terminal.wait_shown("answer [1]: ")
+    (worker,) = (pid for pid, line in children(terminal.process.pid).items() if "worker" in line)
+
+    def told() -> bool:
+        with suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGTERM)
+        return terminal.process.poll() is not None
+
+    until("the run parks", told)
+    session = session_of(terminal.end().err)
     approved = agent.run("session", "approve", session)
     assert (approved.status, approved.out) == (0, "recorded\n"), approved.err
     return session
 
 
-@pytest.mark.parametrize("denied", ["by the file", "by the program"])
-def test_an_approved_call_that_was_denied_since_never_runs(agent: Agent, denied: str) -> None:
+def _resumed_by_a_person(agent: Agent, session: str) -> Done:
+    words = ("run", "--script", "script.yaml", "--no-tui", "--resume", session)
+    return Terminal(agent, *words).end()
+
+
+def _deny_in_file(agent: Agent) -> None:
+    extend(agent, "exclude: {tools: [wipe]}\n")
+
+
+def _deny_in_program(agent: Agent) -> None:
+    commands = [
+        replace(command, tags=("ai:deny",)) if command.path == "wipe" else command
+        for command in agent.application.commands
+    ]
+    FakeApplication(agent.application.directory, commands)
+
+
+@pytest.mark.parametrize("deny", [_deny_in_file, _deny_in_program])
+def test_an_approved_call_that_was_denied_since_never_runs(
+    agent: Agent, deny: Callable[[Agent], None]
+) -> None:
     session = _approved_late(agent)
-    if denied == "by the file":
-        extend(agent, "tools: {exclude: [wipe]}\n")
-    else:
-        commands = [
-            FakeCommand(path=command.path, args=command.args, tags=("ai:deny",))
-            if command.path == "wipe"
-            else command
-            for command in agent.application.commands
-        ]
-        FakeApplication(agent.application.directory, commands)
-    refused = agent.rehearse("--resume", session)
-    assert (refused.status, refused.out) == (1, "")
-    assert "changed since" in refused.err or "tools" in refused.err
-    assert agent.application.count("wipe") == 0
-    forced = agent.rehearse("--resume", session, "--force")
-    assert (forced.status, forced.out) == (0, "Done.\n")
+    deny(agent)
+    done = _resumed_by_a_person(agent, session)
+    assert (done.status, done.out) == (0, "Done.\n")
+    assert "the tools changed since this conversation began" in done.err
+    assert 'the model called "wipe", which is not one of its tools' in done.err
     assert agent.application.count("wipe") == 0
 
 
-def test_an_approval_is_worth_nothing_where_nobody_sits(agent: Agent) -> None:
+def test_a_late_approval_runs_nothing_where_nobody_sits(agent: Agent) -> None:
     session = _approved_late(agent)
     done = agent.rehearse("--resume", session)
     assert (done.status, done.out) == (0, "Done.\n")
@@ -192,8 +219,8 @@ def test_output_of_any_size_reaches_model_session_and_bus_as_its_two_ends(
         f"identity: cow\napplication_path: {application.path}\n"
         "system_prompt: You are a cow.\nllm: {model: small}\n"
     )
-    calls = ("{call: [{tool: %s, input: {}}]}" % name for name in ("first", "flood", "last"))
-    agent.script(*calls, "{when: 'output truncated', say: both}", "{say: done}")
+    calls = (f"{{call: [{{tool: {name}, input: {{}}}}]}}" for name in ("first", "flood", "last"))
+    agent.script(*calls, "{say: done}")
     running = agent.start("run", "--script", "script.yaml", "--a2a-debug", "go")
     until("the first command runs", lambda: application.count("first") == 1)
     worker = running.child("agent_worker")
@@ -221,12 +248,9 @@ def test_output_of_any_size_reaches_model_session_and_bus_as_its_two_ends(
 
 
 def test_of_two_workers_that_create_a_memory_one_is_told_what_is_there(agent: Agent) -> None:
-    extend(
-        agent,
-        "harness: {memory: {enabled: true, options: {directory: %s}}}\n"  # noqa: UP031
-        % (agent.home / "notes"),
-    )
-    running = []
+    notes = agent.home / "notes"
+    extend(agent, f"harness: {{memory: {{enabled: true, options: {{directory: {notes}}}}}}}\n")
+    running: list[Running] = []
     for name in ("one", "two"):
         write = f"{{key: k, description: from {name}, content: {name}}}"
         agent.script(WAIT, f"{{call: [{{tool: memory_write, input: {write}}}]}}", "{say: done}")
@@ -246,7 +270,7 @@ def test_of_two_workers_that_create_a_memory_one_is_told_what_is_there(agent: Ag
     lost = told[won.index(False)]
     assert "exists already" in lost
     assert f"from {name}" in lost
-    assert (agent.home / "notes" / "k.md").read_text(encoding="utf-8").endswith(f"\n{name}")
+    assert (notes / "k.md").read_text(encoding="utf-8").endswith(f"\n{name}")
 
 
 # What the model API says, and what the exit code says.
@@ -255,7 +279,7 @@ def test_of_two_workers_that_create_a_memory_one_is_told_what_is_there(agent: Ag
 @pytest.mark.parametrize(
     ("failure", "words"),
     [
-        ("context_exceeded", "too long"),
+        ("context_exceeded", "no longer fits"),
         ("rate_limited", "rate"),
         ("overloaded", "overloaded"),
         ("refused", "refused"),
