@@ -166,6 +166,12 @@ def test_a_file_that_is_no_context_is_refused_by_its_name(
     assert "hunter2" not in str(caught.value)
 
 
+def test_a_file_that_cannot_be_read_is_told_with_the_reason(environ: dict[str, str]) -> None:
+    contexts.path_of("prod", environ).mkdir()
+    with pytest.raises(SetupError, match=r'prod\.json" cannot be read: Is a directory'):
+        contexts.load("prod", environ)
+
+
 @given(
     st.dictionaries(
         st.sampled_from([*Context.__struct_fields__, "description"]),
@@ -361,3 +367,23 @@ async def test_a_certificate_that_cannot_be_used_is_named(
     with pytest.raises(SetupError, match=r'certificate files ".*ca\.pem" cannot be used') as caught:
         await connect(write(ca=str(file)).options("test"))
     assert "hunter2" not in str(caught.value)
+
+
+@pytest.fixture
+def locked_key(certificate: Path) -> Path:
+    """The key of the certificate, locked by a password."""
+    key, locked = certificate.with_name("key.pem"), certificate.with_name("locked.pem")
+    subprocess.run(
+        [*("openssl", "pkcs8", "-topk8", "-passout", "pass:hunter2"), "-in", key, "-out", locked],
+        check=True,
+        capture_output=True,
+    )
+    return locked
+
+
+async def test_a_key_that_is_locked_is_told_and_nobody_is_asked_for_its_password(
+    write: Write, certificate: Path, locked_key: Path
+) -> None:
+    context = write(cert=str(certificate), key=str(locked_key))
+    with pytest.raises(SetupError, match=r"locked\.pem.*cannot be used"):
+        await connect(context.options("test"))

@@ -234,6 +234,13 @@ def test_memory_is_shown_with_its_place_and_its_limits(
     assert all(line.replace("BASE", str(tmp_path)) in out for line in lines)
 
 
+def test_a_place_for_memories_that_a_run_would_refuse_is_said_in_its_line(show: Show) -> None:
+    out, _ = show("harness: {memory: {enabled: true, options: {folder: x}}}")
+    line = next(line for line in out if line.startswith("Directory: "))
+    assert line.startswith("Directory: refused: invalid file memory options: ")
+    assert "folder" in line
+
+
 def test_sessions_in_a_stream_are_described_and_the_session_store_is_not_opened(
     show: Show,
 ) -> None:
