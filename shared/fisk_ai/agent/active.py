@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fisk_ai.agent.budget import require_left
@@ -13,7 +14,7 @@ from fisk_ai.agent.journal_writer import JournalWriter
 from fisk_ai.agent.options import RunOptions, Stats
 from fisk_ai.config import Config
 from fisk_ai.errors import StoreError
-from fisk_ai.sessions.records import Fingerprint, Payload
+from fisk_ai.sessions.records import CallApproval, Fingerprint, Payload
 from fisk_ai.toolkit.contract import Advisory
 from fisk_ai.toolkit.gate import ConfirmGate
 from fisk_ai.toolkit.toolset import ToolSet
@@ -26,7 +27,8 @@ class ActiveRun:
     ``config`` is the run's own copy, its budget lowered already, and ``hooks`` are the caller's
     with the guard of personal data around them. ``spent_before`` are the tokens of conversations
     this run has left behind: they no longer count against the budget. ``doubtful_call`` is the
-    call that may have run before this process took the session. ``unrecorded`` is true from the
+    call that may have run before this process took the session, and ``approved_since`` holds the
+    approvals that count even for it. ``unrecorded`` is true from the
     moment a tool may have started until its result is durable: a run that stops there leaves no
     terminal record, so that the next one knows of the doubt.
     """
@@ -45,6 +47,7 @@ class ActiveRun:
     caller: str = ""
     spent_before: int = 0
     doubtful_call: str | None = None
+    approved_since: Mapping[str, CallApproval] = field(default_factory=dict[str, CallApproval])
     staged_grants: list[str] = field(default_factory=list[str])
     follow_up_taken: bool = False
     unrecorded: bool = False

@@ -49,8 +49,10 @@ async def rule(active: ActiveRun, effective: EffectiveCall) -> Ruling:
     doubtful = effective.call.id == active.doubtful_call and not _may_repeat(effective)
     if not doubtful and not effective.gated:
         return _FREE
+    question = _question(active, effective)
+    fresh_only = doubtful and not _is_approved_since(active, question)
     began = time.monotonic()
-    decision = await _decision(active, effective, doubtful=doubtful)
+    decision = await _decision(active, question, effective.tool.name, fresh_only=fresh_only)
     person_s = time.monotonic() - began
     if decision.granted is not None:
         active.staged_grants.append(decision.granted)
@@ -65,16 +67,22 @@ async def rule(active: ActiveRun, effective: EffectiveCall) -> Ruling:
     )
 
 
-async def _decision(active: ActiveRun, effective: EffectiveCall, *, doubtful: bool) -> Decision:
+async def _decision(
+    active: ActiveRun, question: GateRequest, tool_name: str, *, fresh_only: bool
+) -> Decision:
     try:
         return await active.gate.approve(
-            _question(active, effective),
-            effective.tool.name,
-            fresh_only=doubtful,
-            cancelled=is_cancelled,
+            question, tool_name, fresh_only=fresh_only, cancelled=is_cancelled
         )
     except PromptAbortedError as exc:
         raise TurnOver("suspended", exc) from exc
+
+
+def _is_approved_since(active: ActiveRun, question: GateRequest) -> bool:
+    """Say whether somebody allowed these very arguments since the call came into doubt."""
+    approval = active.approved_since.get(question.tool_use_id)
+    fits = approval is not None and approval.args_sha256 in ("", question.args_sha256)
+    return fits and active.options.prompter.can_prompt()
 
 
 def _may_repeat(effective: EffectiveCall) -> bool:

@@ -121,6 +121,7 @@ def _activate(setup: Setup, opened: Session) -> ActiveRun:
         session_id=opened.session_id,
         caller=opened.caller,
         doubtful_call=opened.doubtful_call,
+        approved_since=opened.approved_since,
     )
 
 

@@ -24,8 +24,8 @@ class Session:
     """What the loop starts from; the journal is this run's to write and to close.
 
     ``caller`` is who began the session, as recorded. ``standing`` and ``one_shot`` are the grants
-    that still count, ``doubtful_call`` the call that may have run before, ``advisories`` what a
-    person should know of the resume.
+    that still count, ``doubtful_call`` the call that may have run before, ``approved_since`` the
+    approvals that count even for it, ``advisories`` what a person should know of the resume.
     """
 
     conversation: Conversation
@@ -37,6 +37,7 @@ class Session:
     standing: tuple[str, ...] = ()
     one_shot: Mapping[str, CallApproval] = field(default_factory=dict[str, CallApproval])
     doubtful_call: str | None = None
+    approved_since: Mapping[str, CallApproval] = field(default_factory=dict[str, CallApproval])
     advisories: tuple[Advisory, ...] = ()
 
 

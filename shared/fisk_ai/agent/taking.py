@@ -17,6 +17,7 @@ from fisk_ai.agent.conversation import Conversation
 from fisk_ai.agent.journal_writer import JournalWriter
 from fisk_ai.agent.options import Checkpoint, SuppliedAnswer
 from fisk_ai.agent.prompt import context_blocks
+from fisk_ai.agent.renewed import approved_since
 from fisk_ai.agent.session import Session, add_context
 from fisk_ai.agent.setup import Setup
 from fisk_ai.agent.stats import from_journal
@@ -74,6 +75,7 @@ class Taking:
             standing=standing if keeps_grants else (),
             one_shot=self.state.one_shot_approvals if keeps_grants else {},
             doubtful_call=doubtful_call,
+            approved_since=approved_since(records) if keeps_grants else {},
             advisories=self._advisories(dropped=0 if keeps_grants else len(standing)),
         )
 

@@ -6,7 +6,9 @@ import pytest
 
 from fisk_ai.agent.options import HeldApproval
 from fisk_ai.errors import PromptAbortedError
-from fisk_ai.sessions.records import ToolResult
+from fisk_ai.sessions import supply
+from fisk_ai.sessions.digest import args_sha256
+from fisk_ai.sessions.records import CallApproval, ToolResult
 from fisk_ai.testing.agent import AgentBench, call, say
 from fisk_ai.testing.events import ScriptedPrompter
 from fisk_ai.testing.tools import FakeTool
@@ -138,6 +140,91 @@ async def test_an_approval_given_since_the_doubt_counts(bench: AgentBench) -> No
     await bench.resume()
     await bench.resume(say("done"), approval=HeldApproval(tool_use_id="a", choice="once"))
     assert (len(bench.prompter.approvals), len(tool.calls)) == (1, 2)
+
+
+def allowing(arguments: bytes = b"{}") -> CallApproval:
+    return CallApproval(
+        tool_use_id="a", tool_name="remove", args_sha256=args_sha256("remove", arguments)
+    )
+
+
+@pytest.mark.parametrize("parked", [False, True])
+async def test_an_approval_from_outside_since_the_doubt_counts(
+    bench: AgentBench, *, parked: bool
+) -> None:
+    tool = interrupted("ai:destructive")
+    await kill(bench, tool)
+    if parked:
+        bench.prompter = ScriptedPrompter([PromptAbortedError("gone")])
+        await bench.resume()
+    await supply.approve(bench.store, "bench", allowing())
+    bench.prompter = ScriptedPrompter()
+    result, _ = await bench.resume(say("done"))
+    assert (result.reason, bench.prompter.approvals, len(tool.calls)) == ("completed", [], 2)
+
+
+async def test_an_approval_since_the_doubt_runs_nothing_with_nobody_present(
+    bench: AgentBench,
+) -> None:
+    tool = interrupted("ai:destructive")
+    await kill(bench, tool)
+    await supply.approve(bench.store, "bench", allowing())
+    bench.prompter = ScriptedPrompter(present=False)
+    await bench.resume(say("done"))
+    (record,) = await recorded(bench)
+    assert (record.result.content, len(tool.calls)) == (UNKNOWN, 1)
+
+
+async def test_an_approval_of_other_arguments_leaves_the_doubt(bench: AgentBench) -> None:
+    tool = interrupted("ai:destructive")
+    await kill(bench, tool)
+    await supply.approve(bench.store, "bench", allowing(b'{"x":1}'))
+    bench.prompter = ScriptedPrompter(["no"])
+    await bench.resume(say("done"))
+    assert [asked.in_doubt for asked in bench.prompter.approvals] == [True]
+    assert len(tool.calls) == 1
+
+
+async def test_an_approval_counts_for_one_attempt_alone(bench: AgentBench) -> None:
+    async def die(raw: bytes) -> str:
+        raise Killed
+
+    tool = FakeTool(name="remove", own_tags=("ai:destructive",), effect=die)
+    await kill(bench, tool)
+    await supply.approve(bench.store, "bench", allowing())
+    bench.prompter = ScriptedPrompter(["no"])
+    ended, _ = await bench.resume()
+    assert (ended.crashed, len(tool.calls)) == (True, 2)
+    await bench.resume(say("done"))
+    assert [asked.in_doubt for asked in bench.prompter.approvals] == [True]
+    assert len(tool.calls) == 2
+
+
+async def test_an_approval_that_a_dead_run_brought_along_is_not_given_since(
+    bench: AgentBench,
+) -> None:
+    tool = interrupted("ai:confirm")
+    bench.tools, bench.prompter = [tool], ScriptedPrompter([PromptAbortedError("gone")])
+    await bench.run(call(("a", "remove")))
+    bench.prompter = ScriptedPrompter(["no"])
+    held = HeldApproval(tool_use_id="a", choice="once", args_sha256=allowing().args_sha256)
+    ended, _ = await bench.resume(approval=held)
+    assert ended.crashed
+    assert (await bench.kinds())[-2:] == ["Claim", "CallApproval"]
+    await bench.resume(say("done"))
+    assert [asked.in_doubt for asked in bench.prompter.approvals] == [True]
+    assert len(tool.calls) == 1
+
+
+async def test_an_approval_beside_the_one_a_dead_run_brought_counts(bench: AgentBench) -> None:
+    tool = interrupted("ai:confirm")
+    bench.tools, bench.prompter = [tool], ScriptedPrompter([PromptAbortedError("gone")])
+    await bench.run(call(("a", "remove")))
+    bench.prompter = ScriptedPrompter()
+    await bench.resume(approval=HeldApproval(tool_use_id="a", choice="once"))
+    await supply.approve(bench.store, "bench", allowing())
+    result, _ = await bench.resume(say("done"))
+    assert (result.reason, len(tool.calls)) == ("completed", 2)
 
 
 async def test_a_call_killed_again_after_once_is_asked_about_again(bench: AgentBench) -> None:
