@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING
 
 from agent_worker.arguments import Arguments
 from fisk_ai.config import Config
+from fisk_ai.serving.log import get_logger
 from fisk_ai.version import __version__
 
 if TYPE_CHECKING:
     from fisk_ai.llm.http_debug import HttpDebug
     from fisk_ai.llm.provider import HttpMiddleware
     from fisk_ai.llm.trace import TraceFile
+
+_log = get_logger("agent_worker")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,10 +35,14 @@ class DebugFiles:
         return tuple(file.middleware for file in files if file is not None)
 
     async def close(self) -> None:
-        """Finish both files."""
-        for file in (self.http, self.trace):
-            if file is not None:
-                await file.close()
+        """Finish both files, and say of one that has a hole why it ends early."""
+        for name, file in (("--http-debug", self.http), ("--trace", self.trace)):
+            if file is None:
+                continue
+            await file.close()
+            failure = file.take_failure()
+            if failure:
+                _log.warning("a debug file is incomplete", argument=name, error=failure)
 
 
 def open_debug_files(config: Config, arguments: Arguments) -> DebugFiles:

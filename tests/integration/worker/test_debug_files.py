@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
+import pytest
+from structlog.testing import capture_logs
+
 from agent_worker import arguments
-from agent_worker.debug_files import open_debug_files
+from agent_worker.debug_files import DebugFiles, open_debug_files
 from fisk_ai.config import Mode, loads
+from fisk_ai.llm.http_debug import HttpDebug
+from fisk_ai.llm.private_file import PrivateFile
 from fisk_ai.llm.provider import HttpRequest, HttpResponse
+
+FULL = Path("/dev/full")
 
 
 async def test_both_files_see_an_attempt_and_the_readable_one_sees_it_first(
@@ -45,3 +53,21 @@ def test_nobody_asked_for_a_file_and_none_is_made(tmp_path: Path) -> None:
     files = open_debug_files(config, arguments.parse(["--config", "agent.yaml"]))
     assert files.middlewares == ()
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(not FULL.exists(), reason="needs a device that is always full")
+async def test_a_file_that_could_not_be_written_to_its_end_is_told_at_the_end() -> None:
+    full = PrivateFile(FULL, os.open(FULL, os.O_WRONLY))
+    files = DebugFiles(http=HttpDebug(full))
+
+    async def model(request: HttpRequest) -> HttpResponse:
+        return HttpResponse(status=200, reason="OK", body=b"{}")
+
+    (middleware,) = files.middlewares
+    answered = await middleware(HttpRequest(method="POST", url="https://h", body=b"{}"), model)
+    with capture_logs() as logs:
+        await files.close()
+
+    assert answered.status == 200
+    assert [(each["log_level"], each["argument"]) for each in logs] == [("warning", "--http-debug")]
+    assert "No space left" in logs[0]["error"]
