@@ -31,8 +31,10 @@ check: $(READY) ## Check formatting, lint, types, imports, spelling and the list
 bench: $(READY) ## Print the benchmarks, as ratios measured in this run
 	@$(PYTEST) -p no:randomly -q -s -m benchmark tests/benchmarks $(ARGS)
 
-coverage: $(READY) ## Run the tests in one process and print branch coverage
-	@$(BIN)/coverage run -m pytest -q -m "not benchmark" $(ARGS) && $(BIN)/coverage report
+coverage: $(READY) ## Run the tests and print branch coverage, also of the processes they start
+	@rm -f .coverage .coverage.*
+	@$(BIN)/coverage run -m pytest -q -n 2 --dist loadfile -m "not benchmark" $(ARGS)
+	@$(BIN)/coverage combine -q && $(BIN)/coverage report
 
 format: $(READY) ## Format and mend what can be mended by itself
 	@$(BIN)/ruff format . && $(BIN)/ruff check --fix .

@@ -123,6 +123,10 @@ class Running:
         return Done(status, self.out.read_text(encoding="utf-8"), self.said())
 
 
+MEASURING = ("COVERAGE_PROCESS_CONFIG", "COVERAGE_PROCESS_START")
+"""What tells a process that its coverage is measured; nothing else is inherited."""
+
+
 @dataclass(slots=True)
 class Agent:
     """An ``agent.yaml`` with an application and a script; everything lies under ``home``."""
@@ -138,6 +142,7 @@ class Agent:
         """Make an agent in the new directory ``home``."""
         (home / "tmp").mkdir(parents=True)
         environ = {
+            **{name: os.environ[name] for name in MEASURING if name in os.environ},
             "PATH": os.environ["PATH"],
             "HOME": str(home),
             "XDG_STATE_HOME": str(home / "state"),
