@@ -71,8 +71,8 @@ def _warn(config: Config, application: LoadedApplication, offered: Offer) -> Non
     context = _context_fault(config)
     if context:
         print(f"warning: a served agent would be refused: {context}", file=sys.stderr)
-    for ignored in info_tools.ignored_filters(config):
-        print(f"warning: {ignored}", file=sys.stderr)
+    for caution in info_tools.cautions(config):
+        print(f"warning: {caution}", file=sys.stderr)
 
 
 def _context_fault(config: Config) -> str:

@@ -25,6 +25,7 @@ HELP_LIMIT = 120
 ADDRESS_LIMIT = 400
 """Code points of one text; the application or the configuration chose it."""
 
+_UNASKED = {"auto": "for every client that cannot be asked", "never": "for every client"}
 _UNBUILT = "not built yet, so nothing was asked and no tool is imported"
 
 
@@ -80,14 +81,21 @@ def remote_hosts(config: Config) -> str:
     return page.text()
 
 
-def ignored_filters(config: Config) -> Iterator[str]:
-    """Yield a warning for each filter of a peer that keeps more than it says."""
+def cautions(config: Config) -> Iterator[str]:
+    """Yield a warning for each choice that lets through more than it seems to."""
     for host in config.remote_tools:
         if host.include.tags:
             yield (
                 f'the include.tags of the remote_tools host "{_named(host.name)}" is ignored,'
                 " because peers tell no tags; name tools instead"
             )
+    mcp = config.expose.agent.mcp
+    if mcp is not None and mcp.confirm_over_mcp in _UNASKED:
+        when = _UNASKED[mcp.confirm_over_mcp]
+        yield (
+            f"expose.agent.mcp.confirm_over_mcp is {mcp.confirm_over_mcp}, so a gated tool runs"
+            f" unasked {when}; always asks"
+        )
 
 
 def mcp_clients(config: Config) -> str:

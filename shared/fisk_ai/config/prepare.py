@@ -12,7 +12,8 @@ from collections.abc import Callable
 from typing import Final
 
 from fisk_ai.config.checks import check_duration, check_not_negative, invalid, unique, word
-from fisk_ai.config.expose_rules import check_expose, normalise_expose
+from fisk_ai.config.expose_defaults import normalise_expose
+from fisk_ai.config.expose_rules import check_expose
 from fisk_ai.config.harness_rules import (
     check_knowledge,
     check_pii,

@@ -327,6 +327,23 @@ def test_what_would_be_imported_is_listed_without_its_secrets(show: Show) -> Non
     assert err[-1].startswith('warning: the include.tags of the remote_tools host "pig" is ignored')
 
 
+@pytest.mark.parametrize(
+    ("confirm", "warned"),
+    [
+        ("auto", ["for every client that cannot be asked"]),
+        ("never", ["for every client"]),
+        ("", []),
+    ],
+)
+def test_a_gate_that_does_not_hold_over_mcp_is_a_warning(
+    show: Show, confirm: str, warned: list[str]
+) -> None:
+    _, err = show(f"expose: {{agent: {{mcp: {{confirm_over_mcp: '{confirm}'}}}}}}")
+    said = f"warning: expose.agent.mcp.confirm_over_mcp is {confirm}, so a gated tool runs unasked"
+    told = [line for line in err if "confirm_over_mcp" in line]
+    assert told == [f"{said} {when}; always asks" for when in warned]
+
+
 def test_a_context_that_a_served_agent_could_not_use_is_a_warning(
     show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
