@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from fisk_ai.bus import nkeys
-from fisk_ai.bus.nkeys import Credentials
+from fisk_ai.bus import credentials
+from fisk_ai.bus.credentials import Credentials
 from fisk_ai.bus.options import ConnectOptions, Tls
 from fisk_ai.errors import SetupError
 
@@ -44,15 +44,15 @@ def log_in(options: ConnectOptions) -> Login:
     if options.nkey:
         return _by_key(Path(options.nkey), tls, needs_tls=needs_tls)
     if options.user_jwt:
-        key = nkeys.read_key(options.user_seed, "the user_seed")
+        key = credentials.read_key(options.user_seed, "the user_seed")
         held = Credentials(options.user_jwt, key)
         return _by_token(lambda: held, tls, needs_tls=needs_tls)
     return Login(tls=tls, needs_tls=needs_tls)
 
 
 def _by_credentials(path: Path, tls: ssl.SSLContext | None, *, needs_tls: bool) -> Login:
-    nkeys.read_credentials(path)
-    return _by_token(lambda: nkeys.read_credentials(path), tls, needs_tls=needs_tls)
+    credentials.read_credentials(path)
+    return _by_token(lambda: credentials.read_credentials(path), tls, needs_tls=needs_tls)
 
 
 def _by_token(
@@ -68,9 +68,9 @@ def _by_token(
 
 
 def _by_key(path: Path, tls: ssl.SSLContext | None, *, needs_tls: bool) -> Login:
-    public = nkeys.read_key_file(path).public()
+    public = credentials.read_key_file(path).public()
     return Login(
-        sign=lambda nonce: nkeys.read_key_file(path).sign(nonce),
+        sign=lambda nonce: credentials.read_key_file(path).sign(nonce),
         public_key=public,
         tls=tls,
         needs_tls=needs_tls,

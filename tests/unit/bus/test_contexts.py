@@ -17,7 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fisk_ai.bus import contexts, nkeys
+from fisk_ai.bus import contexts, credentials
 from fisk_ai.bus.connection import ConnectOptions, connect
 from fisk_ai.bus.contexts import Context
 from fisk_ai.bus.options import Tls
@@ -228,7 +228,7 @@ async def test_a_key_file_opens_a_connection(
 ) -> None:
     seed = seed_text(b"k" * 32)
     (tmp_path / "user.nk").write_text(f"{seed}\n")
-    public = nkeys.read_key(seed, "it").public()
+    public = credentials.read_key(seed, "it").public()
     users = f'listen: "127.0.0.1:-1"\nauthorization {{users: [{{nkey: {public}}}]}}'
     async with serve(users) as url:
         context = write(url=url, nkey=str(tmp_path / "user.nk"))
@@ -247,8 +247,8 @@ class Authority:
             for kind, name in ((OPERATOR, b"o"), (ACCOUNT, b"a"), (USER, b"u"))
         }
 
-    def key(self, kind: int) -> nkeys.Key:
-        return nkeys.read_key(self.seeds[kind], "it")
+    def key(self, kind: int) -> credentials.Key:
+        return credentials.read_key(self.seeds[kind], "it")
 
     def token(self, kind: int, issuer: int, claims: Mapping[str, object]) -> str:
         body: dict[str, object] = {"iss": self.key(issuer).public(), "iat": 1, "jti": "j"}

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fisk_ai.bus import ed25519, nkeys
+from fisk_ai.bus import credentials
 from fisk_ai.errors import SetupError
 
 SeedText = Callable[..., str]
@@ -29,19 +29,10 @@ VECTORS = [
     (
         "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb",
         "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c",
-        "72",
+        "r",
         (
             "92a009a9f0d4cab8720e820b5f642540a2b27b5416503f8fb3762223ebdb69da"
             "085ac1e43e15996e458f3613d0f11d8c387b2eaeb4302aeeb00d291612bb0c00"
-        ),
-    ),
-    (
-        "c5aa8df43f9f837bedb7442f31dcb7b166d38535076f094b85ce3a2e0b4458f7",
-        "fc51cd8e6218a1a38da47ed00230f0580816ed13ba3303ac5deb911548908025",
-        "af82",
-        (
-            "6291d657deec24024827e69c3abe01a30ce548a284743a445e3680d7db5ac3ac"
-            "18ff9b538d16f290ae67f760984dc6594a7c15e9716ed28dc027beceea1ec40a"
         ),
     ),
 ]
@@ -49,15 +40,15 @@ VECTORS = [
 
 @pytest.mark.parametrize(("seed", "public", "message", "signature"), VECTORS)
 def test_a_signature_is_that_of_the_published_vectors(
-    seed: str, public: str, message: str, signature: str
+    seed_text: SeedText, seed: str, public: str, message: str, signature: str
 ) -> None:
-    assert ed25519.public_key(bytes.fromhex(seed)).hex() == public
-    assert ed25519.sign(bytes.fromhex(seed), bytes.fromhex(message)).hex() == signature
+    key = credentials.read_key(seed_text(bytes.fromhex(seed)), "it")
+    assert base64.b32decode(key.public())[1:33].hex() == public
+    assert base64.b64decode(key.sign(message)).hex() == signature
 
 
 def test_a_seed_reads_back_and_names_its_public_key(seed_text: SeedText) -> None:
-    key = nkeys.read_key(f"\n{seed_text(b'x' * 32)}\n", "it")
-    assert key.seed == b"x" * 32
+    key = credentials.read_key(f"\n{seed_text(b'x' * 32)}\n", "it")
     assert key.public().startswith("U")
     assert len(key.public()) == 56
 
@@ -71,14 +62,14 @@ def test_a_mistyped_seed_is_refused_and_never_shown(position: int, letter: str) 
     if typed == text:
         return
     with pytest.raises(SetupError) as caught:
-        nkeys.read_key(typed, "the seed")
+        credentials.read_key(typed, "the seed")
     assert typed not in str(caught.value)
 
 
 @pytest.mark.parametrize("text", ["", "S", "not a seed!", "UABC", "\u00e4" * 58])
 def test_what_is_no_seed_is_refused(text: str) -> None:
     with pytest.raises(SetupError, match="the seed is no nkey seed"):
-        nkeys.read_key(text, "the seed")
+        credentials.read_key(text, "the seed")
 
 
 @pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"-----BEGIN NATS USER JWT-----\nx\n"])
@@ -88,15 +79,15 @@ def test_a_file_without_a_token_and_a_seed_is_no_credentials_file(
     file = tmp_path / "user.creds"
     file.write_bytes(content)
     with pytest.raises(SetupError, match=r"user\.creds"):
-        nkeys.read_credentials(file)
+        credentials.read_credentials(file)
 
 
 def test_a_credentials_file_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(SetupError, match=r'gone\.creds" cannot be read: No such file'):
-        nkeys.read_credentials(tmp_path / "gone.creds")
+        credentials.read_credentials(tmp_path / "gone.creds")
 
 
 def test_no_secret_shows_in_a_representation(seed_text: SeedText) -> None:
-    key = nkeys.read_key(seed_text(b"x" * 32), "it")
-    assert "xxx" not in repr(nkeys.Credentials("token", key))
-    assert "token" not in repr(nkeys.Credentials("token", key))
+    key = credentials.read_key(seed_text(b"x" * 32), "it")
+    assert "xxx" not in repr(credentials.Credentials("token", key))
+    assert "token" not in repr(credentials.Credentials("token", key))

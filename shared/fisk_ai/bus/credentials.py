@@ -1,6 +1,7 @@
 """Keys of the NATS world: seeds and public keys as text, and the credentials file that holds one.
 
-No message quotes a seed, a token or a line of such a file.
+No message quotes a seed, a token or a line of such a file. The library that signs is imported when
+the first key is used: most connections have none.
 """
 
 from __future__ import annotations
@@ -10,9 +11,8 @@ import binascii
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final
+from typing import Final, Protocol, cast
 
-from fisk_ai.bus import ed25519
 from fisk_ai.errors import SetupError
 
 FILE_LIMIT_BYTES: Final = 65_536
@@ -21,25 +21,40 @@ FILE_LIMIT_BYTES: Final = 65_536
 _SEED: Final = 18 << 3
 """The prefix that makes a seed begin with ``S``; the kind of key follows in the next bits."""
 
+_KINDS: Final = frozenset({0, 2 << 3, 13 << 3, 14 << 3, 20 << 3})
+"""The prefixes of accounts, clusters, servers, operators and users."""
+
+_RAW_BYTES: Final = 2 + 32 + 2
+"""Two of prefix, the seed, and its checksum."""
+
 _JWT: Final = re.compile(r"-+BEGIN NATS USER JWT-+\s+(\S+)\s+-+END NATS USER JWT-+")
 _KEY: Final = re.compile(r"-+BEGIN USER NKEY SEED-+\s+(\S+)\s+-+END USER NKEY SEED-+")
 
 
+class _KeyPair(Protocol):
+    @property
+    def public_key(self) -> bytes: ...
+    def sign(self, data: bytes, /) -> bytes: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A key pair, by its 32-byte seed; ``kind`` is the prefix its public text begins with."""
+    """A key pair, by the text of its seed."""
 
-    seed: bytes = field(repr=False)
-    kind: int
+    seed: str = field(repr=False)
 
     def public(self) -> str:
         """Return the public key as text, such as ``UABC...``."""
-        raw = bytes([self.kind]) + ed25519.public_key(self.seed)
-        return _text(raw + _checksum(raw))
+        return self._pair().public_key.decode().rstrip("=")
 
     def sign(self, nonce: str) -> bytes:
         """Return the signature of a server's nonce in the form that it takes."""
-        return base64.b64encode(ed25519.sign(self.seed, nonce.encode()))
+        return base64.b64encode(self._pair().sign(nonce.encode()))
+
+    def _pair(self) -> _KeyPair:
+        import nkeys  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs] - it ships no types
+
+        return cast("_KeyPair", nkeys.from_seed(self.seed.encode()))  # pyright: ignore[reportUnknownMemberType] - untyped
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +71,15 @@ def read_key(text: str, source: str) -> Key:
     Raises:
         SetupError: it is no seed.
     """
+    seed = text.strip()
     try:
-        padded = text.strip() + "=" * (-len(text.strip()) % 8)
-        raw = base64.b32decode(padded)
+        raw = base64.b32decode(seed + "=" * (-len(seed) % 8))
     except (binascii.Error, ValueError) as exc:
         raise SetupError(f"{source} is no nkey seed: it must begin with S") from exc
-    whole = len(raw) == ed25519.SEED_BYTES + 4 and _checksum(raw[:-2]) == raw[-2:]
-    if not whole or _text(raw) != text.strip() or raw[0] & 0xF8 != _SEED:
+    whole = len(raw) == _RAW_BYTES and _checksum(raw[:-2]) == raw[-2:]
+    if not whole or _text(raw) != seed or raw[0] & 0xF8 != _SEED or _kind(raw) not in _KINDS:
         raise SetupError(f"{source} is no nkey seed: it is cut short or mistyped")
-    return Key(raw[2:-2], (raw[0] & 7) << 5 | raw[1] >> 3)
+    return Key(seed)
 
 
 def read_key_file(path: Path) -> Key:
@@ -96,6 +111,10 @@ def _read(path: Path) -> str:
     except (OSError, ValueError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) else "it holds no text"
         raise SetupError(f'"{path}" cannot be read: {reason}') from exc
+
+
+def _kind(raw: bytes) -> int:
+    return (raw[0] & 7) << 5 | raw[1] >> 3
 
 
 def _text(raw: bytes) -> str:
