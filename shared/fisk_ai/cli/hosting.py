@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from fisk_ai.bus.connection import Connection
 
 URL_VARIABLE = "FISK_AI_NATS_URL"
-_NOT_FOR_THE_WORKER = (KEY_FILE, "FISK_AI_NATS_CREDS", "FISK_AI_NATS_CONTEXT")
+_NOT_FOR_THE_WORKER = (KEY_FILE, "FISK_AI_NATS_CREDS")
 """Variables this process has already resolved, or that name another broker."""
 
 

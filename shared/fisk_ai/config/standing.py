@@ -66,6 +66,7 @@ CONSUMED: Final[dict[str, str]] = {
             "harness.memory.no_index",
             "harness.memory.read_only",
             "harness.memory.options",
+            "harness.no_tui",
             "harness.pii.mode",
             "harness.sessions.backend",
             "harness.sessions.options",
@@ -90,8 +91,8 @@ CONSUMED: Final[dict[str, str]] = {
 }
 """Keys that change what this release does, each with the accessor that is read for it."""
 
-HOLDS: Final = ("harness.no_tui", "harness.no_bell")
-"""Keys whose wish is true whatever they say: there is no full-screen view and no bell."""
+HOLDS: Final = ("harness.no_bell",)
+"""Keys whose wish is true whatever they say: there is no bell."""
 
 RESERVED: Final = ("remote_agents",)
 """Keys that are accepted and read by nothing, in every release so far."""

@@ -58,9 +58,7 @@ def child_environment(
 
 def without_configured(environ: Mapping[str, str], config: Config) -> dict[str, str]:
     """Return ``environ`` without the variables in which ``config`` says that a secret is."""
-    embeddings = config.harness.knowledge.embeddings
-    named = embeddings.api_key_env.strip() if embeddings is not None else ""
-    return {name: value for name, value in environ.items() if name != named}
+    return {n: value for n, value in environ.items() if n not in config.credential_names}
 
 
 def _is_secret(name: str, listed: frozenset[str]) -> bool:

@@ -206,7 +206,7 @@ def test_each_unbuilt_key_has_its_refusal_in_the_table_above() -> None:
         "harness: {knowledge: {enabled: false, paths: [a], embeddings: {model: m, timeout: 5s}}}",
         "harness: {knowledge: {citations: [{pattern: a, replace: b}]}}",
         "harness: {memory: {enabled: false}, pii: {}}",
-        "harness: {no_tui: true, no_bell: true}",
+        "harness: {no_bell: true}",
         "telemetry: {enabled: false, sample_ratio: 0, capture: {enabled: true, max_bytes: 1}}",
     ],
 )
