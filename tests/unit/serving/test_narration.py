@@ -118,7 +118,7 @@ async def test_a_successful_result_leaves_no_line_and_a_failed_one_its_first() -
 
 @pytest.mark.parametrize(("size", "truncated"), [(2048, None), (2049, True)])
 async def test_a_failed_output_is_capped_for_debugging_and_says_so(
-    size: int, truncated: bool | None
+    *, size: int, truncated: bool | None
 ) -> None:
     with capture_logs() as lines:
         await Narration(Told(), "w1").tool_result(_result("x" * size, is_error=True))
