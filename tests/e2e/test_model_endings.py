@@ -1,0 +1,111 @@
+"""What a model's API may answer instead of an answer: told apart, no success, and resumable."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from fisk_ai.testing.command import Agent, session_of, until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
+
+Wire = Mapping[str, object]
+
+CALL: Wire = {
+    "content": [{"type": "tool_use", "id": "toolu_1", "name": "say", "input": {"message": "Moo"}}],
+    "stop_reason": "tool_use",
+}
+ANSWER: Wire = {"content": [{"type": "text", "text": "It says Moo."}]}
+ENDINGS: Mapping[str, tuple[Wire, str]] = {
+    "not_authorised": (
+        {"status": 401, "error_type": "authentication_error", "error": "invalid x-api-key"},
+        "invalid x-api-key",
+    ),
+    "not_allowed": (
+        {"status": 403, "error_type": "permission_error", "error": "no access to this model"},
+        "no access to this model",
+    ),
+    "too_long": (
+        {"status": 400, "error": "prompt is too long: 9 tokens > 8 maximum"},
+        "prompt is too long",
+    ),
+    "no_message": ({"raw": "<html>Bad gateway</html>"}, "no message"),
+}
+SPOKEN: Mapping[str, tuple[Wire, str]] = {
+    "refused": (
+        {"content": [{"type": "text", "text": "No."}], "stop_reason": "refusal"},
+        "refus",
+    ),
+    "cut_off": (
+        {"content": [{"type": "text", "text": "It sa"}], "stop_reason": "max_tokens"},
+        "the answer is incomplete",
+    ),
+}
+"""Replies that are recorded, so asking again would pay for another."""
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., str]]:
+    """Start an API that gives these answers, and return its address."""
+    processes: list[subprocess.Popen[bytes]] = []
+
+    def start(*answers: Wire) -> str:
+        port, listed = tmp_path / "port", tmp_path / "answers"
+        listed.write_text(json.dumps(answers), encoding="utf-8")
+        processes.append(
+            subprocess.Popen(
+                [
+                    *(sys.executable, "-m", "fisk_ai.testing.messages_endpoint"),
+                    *("--port-file", str(port), "--answers", str(listed)),
+                ],
+                stdout=subprocess.DEVNULL,
+            )
+        )
+        until("the endpoint listens", lambda: port.exists() and bool(port.read_text()))
+        return port.read_text(encoding="utf-8").strip()
+
+    yield start
+    for process in processes:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.parametrize("name", ENDINGS)
+def test_a_run_without_an_answer_fails_in_words_and_a_resume_repeats_no_command(
+    agent: Agent, serve: Callable[..., str], name: str
+) -> None:
+    instead, words = ENDINGS[name]
+    flags = ("--base-url", serve(CALL, instead, ANSWER))
+    environ = {"ANTHROPIC_API_KEY": "sk-secret"}
+    failed = agent.run("run", *flags, "go", environ=environ)
+    assert (failed.status, failed.out) == (1, "")
+    last = failed.err.splitlines()[-1]
+    assert last.startswith("fisk-ai: error: ")
+    assert words in last
+    assert "sk-secret" not in failed.err
+    session = session_of(failed.err)
+    assert f"resume with: fisk-ai run --resume {session}" in failed.err
+    resumed = agent.run("run", *flags, "--resume", session, environ=environ)
+    assert (resumed.status, resumed.out) == (0, "It says Moo.\n")
+    assert agent.application.count("say") == 1
+
+
+@pytest.mark.parametrize("name", SPOKEN)
+def test_a_reply_that_is_no_answer_fails_and_is_not_asked_for_again(
+    agent: Agent, serve: Callable[..., str], name: str
+) -> None:
+    spoken, words = SPOKEN[name]
+    flags = ("--base-url", serve(CALL, spoken, ANSWER))
+    environ = {"ANTHROPIC_API_KEY": "sk-secret"}
+    failed = agent.run("run", *flags, "go", environ=environ)
+    assert failed.status == 1
+    assert words in failed.err.splitlines()[-1]
+    again = agent.run("run", *flags, "--resume", session_of(failed.err), environ=environ)
+    assert (again.status, again.out) == (1, "")
+    assert again.err.splitlines()[-1] == failed.err.splitlines()[-1]
+    assert agent.application.count("say") == 1
