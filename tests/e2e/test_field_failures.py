@@ -96,6 +96,22 @@ def test_what_a_death_left_is_shown_as_open_and_hinders_no_new_work(agent: Agent
     assert agent.rehearse("something else").out == "done\n"
 
 
+def test_a_terminal_that_hangs_up_leaves_nothing_behind_but_the_session(agent: Agent) -> None:
+    agent.script(WAIT, "{say: done}")
+    running = agent.start("run", "--script", "script.yaml", "go")
+    until("the command runs", lambda: agent.application.count("wait") == 1)
+    command = agent.application.calls()[0].pid
+    everyone = [running.pid, *children(running.pid), command]
+    running.signal(signal.SIGHUP)
+    running.process.wait()
+    until("all of them are gone", lambda: not any(alive(pid) for pid in everyone))
+    assert list((agent.home / "tmp").iterdir()) == []
+    (session,) = (path.stem for path in agent.sessions.glob("*.json"))
+    agent.gate_file.touch()
+    done = agent.rehearse("--resume", session)
+    assert (done.status, done.out) == (0, "done\n")
+
+
 # Sessions that were damaged.
 
 
