@@ -207,6 +207,51 @@ def test_a_late_approval_runs_nothing_where_nobody_sits(agent: Agent) -> None:
     assert agent.application.count("wipe") == 0
 
 
+# Calls that a dead worker may have run.
+
+
+@pytest.fixture
+def harmful(agent: Agent) -> Agent:
+    """An agent whose worker was killed right behind its destructive command."""
+    application = FakeApplication(
+        agent.home / "harmful",
+        [FakeCommand(path="format", tags=("ai:destructive",), output="formatted\n")],
+    )
+    agent.application = application
+    agent.configure(
+        f"identity: cow\napplication_path: {application.path}\n"
+        "system_prompt: You are a cow.\nllm: {model: small}\n"
+    )
+    agent.script("{call: [{tool: format, input: {}}]}", "{say: done}")
+    return agent
+
+
+def test_a_destructive_call_that_may_have_run_is_not_repeated_where_nobody_sits(
+    harmful: Agent,
+) -> None:
+    session = killed(harmful, "tool.after:format")
+    done = harmful.rehearse("--resume", session)
+    assert (done.status, done.out) == (0, "done\n")
+    assert harmful.application.count("format") == 1
+    found = harmful.run("session", "query", session, "--tool", "format", "--errors").out
+    assert "unknown" in found
+
+
+@pytest.mark.parametrize(("answer", "runs"), [("1\r", 1), ("2\r", 2)])
+def test_a_destructive_call_that_may_have_run_is_repeated_by_a_person_alone(
+    harmful: Agent, answer: str, runs: int
+) -> None:
+    session = killed(harmful, "tool.after:format")
+    terminal = Terminal(harmful, "run", "--script", "script.yaml", "--no-tui", "--resume", session)
+    terminal.wait_shown("answer [1]: ")
+    assert "may already have run" in terminal.screen()
+    assert harmful.application.count("format") == 1
+    terminal.type(answer)
+    done = terminal.end()
+    assert (done.status, done.out) == (0, "done\n")
+    assert harmful.application.count("format") == runs
+
+
 # Sizes.
 
 
