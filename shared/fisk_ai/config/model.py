@@ -110,10 +110,8 @@ class Config(Block):
     @property
     def credential_names(self) -> tuple[str, ...]:
         """Variables that this file says hold a secret; no child process may inherit them."""
-        knowledge = self.harness.knowledge
-        if not knowledge.enabled or knowledge.embeddings is None:
-            return ()
-        name = knowledge.embeddings.api_key_env.strip()
+        embeddings = self.harness.knowledge.embeddings  # a secret whether or not it is in use
+        name = embeddings.api_key_env.strip() if embeddings is not None else ""
         return (name,) if name else ()
 
     def with_script(self, path: Path) -> Self:

@@ -95,7 +95,7 @@ def test_options_of_memory_are_left_to_its_backend(read: Read) -> None:
         ("{enabled: true, embeddings: {api_key_env: ' '}}", ()),
         ("{enabled: true, embeddings: {}}", ()),
         ("{enabled: true}", ()),
-        ("{enabled: false, embeddings: {api_key_env: KEY}}", ()),
+        ("{enabled: false, embeddings: {api_key_env: KEY}}", ("KEY",)),
     ],
 )
 def test_a_variable_that_the_file_calls_a_credential_is_known(
