@@ -151,9 +151,9 @@ async def test_foreign_text_in_a_call_is_what_the_command_gets_or_a_refusal_in_w
     assert (done.reason, error) == ("completed", None)
     first, second, third = results_of(bench.model.requests[-1])
     assert third.content.endswith('say -- plain\\n"}')
-    for told in (first, second):
-        assert told.is_error or '"exit_code":0' in told.content
-        assert "Traceback" not in told.content
+    assert first.is_error or '"exit_code":0' in first.content
+    assert "Traceback" not in first.content
+    assert second.content == third.content
     assert_stable(journal_of(runs))
     assert_sendable(bench.model.requests[-1])
 
@@ -203,3 +203,20 @@ async def test_an_id_of_a_model_is_data_and_no_path(
     assert (done.reason, error) == ("completed", None)
     assert names_below(runs) == {"bench.json", "bench.lock"}
     assert names_below(tmp_path) == {"app", "runs"}
+
+
+@pytest.mark.parametrize("pair", [("\ud83d", "\ude00"), ("a\0", "b\0"), ("x" * 257, "y" * 257)])
+async def test_ids_that_nothing_could_carry_are_told_apart_all_the_same(
+    bench: AgentBench, pair: tuple[str, str]
+) -> None:
+    look = FakeTool(name="look", output="seen")
+    bench.tools = [look]
+    calls = call((pair[0], "look", b'{"n":0}'), (pair[1], "look", b'{"n":1}'))
+    parked, _ = await bench.run(calls, suspend_requested=lambda: bool(look.calls))
+    assert parked.reason == "suspended"
+    done, error = await bench.resume(say("done"))
+    assert (done.reason, error) == ("completed", None)
+    assert look.calls == [b'{"n":0}', b'{"n":1}']
+    ids = [result.tool_use_id for result in results_of(bench.model.requests[-1])]
+    assert len(set(ids)) == 2
+    assert all(len(id_) <= 256 and id_.isprintable() for id_ in ids)
