@@ -125,9 +125,12 @@ async def test_an_answer_lands_once_whenever_its_worker_dies(talker: Talker, pla
 
 ROTATION = [
     *("journal.create.locked#2", "journal.create.opened#2"),
-    *("journal.append.before:meta#2", "journal.append.synced:meta#2"),
-    *("journal.append.before:terminal", "journal.append.synced:terminal"),
-    *("model.before#2", "journal.append.synced:assistant#2"),
+    *(
+        f"journal.append.{step}:{record}"
+        for step in STEPS
+        for record in ("meta#2", "terminal", "assistant#2", "terminal#2")
+    ),
+    *("model.before#2", "model.after#2"),
 ]
 
 
