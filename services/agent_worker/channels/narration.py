@@ -29,14 +29,18 @@ class Narration:
         self._iterations = 0
 
     async def warn(self, advisory: Advisory) -> None:
-        """Send the advisory; its reader finds the words."""
+        """Send the advisory; its reader finds the words.
+
+        What a tool noted beside a deferral stays here: it is for whoever runs the agent.
+        """
+        error = "" if advisory.kind == "tool_deferred" else advisory.error
         await self._reply_set.event(
             warning_block(
                 advisory.kind,
                 name=advisory.name,
                 count=advisory.count,
                 params=advisory.params,
-                error=advisory.error,
+                error=error,
             )
         )
 

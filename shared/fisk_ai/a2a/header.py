@@ -12,7 +12,7 @@ from typing import Annotated, ClassVar, Literal, NotRequired, TypedDict
 
 from msgspec import UNSET, Meta, Struct, UnsetType
 
-from fisk_ai.text.clock import rfc3339_now
+from fisk_ai.text.clock import rfc3339_now_us
 from fisk_ai.text.ids import ksuid
 
 NAMESPACE = "io.choria.fisk-ai.v1"
@@ -117,7 +117,7 @@ def request_header(
         "request": request or ksuid(),
         "conversation": conversation or ksuid(),
         "sequence": 0,
-        "time": rfc3339_now(),
+        "time": rfc3339_now_us(),
         "sender": sender,
         "recipient": Sender(name=identity),
     }
@@ -130,7 +130,7 @@ def reply_header(to: Header, identity: str, sequence: int = 0) -> HeaderFields:
         "request": to.request,
         "conversation": to.conversation,
         "sequence": sequence,
-        "time": rfc3339_now(),
+        "time": rfc3339_now_us(),
         "sender": Sender(name=identity),
         "recipient": Sender(name=to.sender.name),
     }

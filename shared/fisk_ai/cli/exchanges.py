@@ -21,7 +21,7 @@ from fisk_ai.render.line import LineView
 from fisk_ai.render.questions import TerminalPrompter
 from fisk_ai.text.sanitise import for_terminal
 
-SENDER = "fisk-ai"
+SENDER = "terminal"
 """The name under which the terminal asks."""
 
 REASON_LIMIT = 200

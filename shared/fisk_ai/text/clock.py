@@ -42,6 +42,11 @@ def rfc3339_now() -> str:
     return rfc3339(time.time_ns())
 
 
+def rfc3339_now_us() -> str:
+    """Return the present moment in UTC, to the microsecond: enough for a message."""
+    return rfc3339(time.time_ns() // 1000 * 1000)
+
+
 def rfc3339_ns(text: str) -> int:
     """Read a moment as nanoseconds since 1970 UTC; digits beyond nanoseconds are dropped.
 

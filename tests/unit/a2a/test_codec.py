@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -304,3 +305,8 @@ def test_no_mutated_message_escapes_as_another_error(
     except ProtocolError:
         return
     assert codec.decode(codec.encode(message)) == message
+
+
+def test_a_message_is_stamped_in_utc_to_the_microsecond() -> None:
+    stamped = m.request_header(m.Sender(name="a"), "b")["time"]
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d{1,6})?Z", stamped)
