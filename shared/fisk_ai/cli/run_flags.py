@@ -67,7 +67,7 @@ def parse(argv: Sequence[str], environ: Mapping[str, str]) -> RunFlags:
     """
     flags, literal = _split_literal(argv)
     typed = vars(_parser().parse_intermixed_args(flags))
-    prompt = clean_surrogates(" ".join([*typed["q"], *literal]))
+    prompt = _as_typed(" ".join([*typed["q"], *literal]))
     _first_gate(typed, prompt)
     address = check_base_url((typed["base_url"] or environ.get(BASE_URL, "")).strip())
     _refuse_later(typed)
@@ -97,6 +97,14 @@ def parse(argv: Sequence[str], environ: Mapping[str, str]) -> RunFlags:
         state_dir=typed["state_dir"],
         root_dir=typed["root_dir"],
     )
+
+
+def _as_typed(words: str) -> str:
+    """Return what the bytes of the arguments say: Python escapes all but ASCII in some locales."""
+    try:
+        return words.encode(errors="surrogateescape").decode(errors="replace")
+    except UnicodeEncodeError:
+        return clean_surrogates(words)
 
 
 def _split_literal(argv: Sequence[str]) -> tuple[Sequence[str], Sequence[str]]:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import io
 import os
 import select
 import sys
@@ -18,12 +17,9 @@ import threading
 from collections.abc import Callable
 from typing import TextIO
 
-from fisk_ai.text.sanitise import clean_surrogates
-
-try:
-    import readline
-except ImportError:  # an interpreter built without it: lines are typed without recall
-    readline = None
+from fisk_ai.render import line_editor
+from fisk_ai.render.line_editor import Editor
+from fisk_ai.text.sanitise import clean_surrogates, for_display
 
 PASTE_GAP_S = 0.02
 """How long after a line the next one may come and still belong to the same paste."""
@@ -34,15 +30,17 @@ HISTORY_LIMIT = 500
 _PASTE_MARKS_OFF = "\x1b[?2004l"
 """Ends the terminal's marking of pastes, which an editor that was given up left on."""
 
+_LINE_EMPTY = "\r\x1b[K"
+"""Takes what was typed while nobody asked off the screen, as it is dropped."""
+
 
 class PromptLine:
     """Reads prompts at the terminal that is standard input and standard output."""
 
     def __init__(self, stdin: TextIO) -> None:
-        """Borrow the terminal of ``stdin``; nothing is read or changed before the first line."""
+        """Borrow the terminal of ``stdin``; nothing is read before the first line."""
         self._stdin = stdin
-        if isinstance(stdin, io.TextIOWrapper):
-            stdin.reconfigure(errors="replace")  # a stray byte must not end the chat
+        self._editor = line_editor.load(stdin)
         self._last = ""
         self._modes: list[object] | None = None
 
@@ -72,44 +70,52 @@ class PromptLine:
 
     def remember(self, text: str) -> None:
         """Let ``text`` be recalled; the same one twice in a row is kept once."""
-        if readline is None or text == self._last:
+        editor = self._editor
+        if editor is None or text == self._last or not line_editor.fits(text):
             return
         self._last = text
-        readline.add_history(text)
-        if readline.get_current_history_length() > HISTORY_LIMIT:
-            readline.remove_history_item(0)
+        editor.add_history(text)
+        if editor.get_current_history_length() > HISTORY_LIMIT:
+            editor.remove_history_item(0)
 
     def _prepare(self, kept: str) -> None:
         descriptor = self._stdin.fileno()
         with contextlib.suppress(termios.error):  # the terminal went away: reading will say so
             termios.tcflush(descriptor, termios.TCIFLUSH)  # typed while nobody asked
             self._modes = termios.tcgetattr(descriptor)
-        if readline is not None:
-            readline.set_auto_history(False)
-            if _marks_pastes():
-                readline.parse_and_bind("set enable-bracketed-paste on")
-            readline.set_startup_hook(_typing(kept) if kept else None)
+        if _obeys():
+            self._show(_LINE_EMPTY)
+        editor = self._editor
+        if kept and (editor is None or not line_editor.fits(kept)):
+            self._show(f"(not sent: {for_display(kept)})\n")
+        if editor is None:
+            return
+        editor.set_auto_history(False)
+        if _obeys():
+            editor.parse_and_bind("set enable-bracketed-paste on")
+        editor.set_startup_hook(_typing(editor, kept) if kept else None)
+
+    def _show(self, text: str) -> None:
+        sys.stdout.write(text)
+        sys.stdout.flush()
 
     def _restore(self) -> None:
         if self._modes is None:
             return
         with contextlib.suppress(termios.error, OSError):
             termios.tcsetattr(self._stdin.fileno(), termios.TCSADRAIN, self._modes)  # pyright: ignore[reportArgumentType] - what tcgetattr gave
-        marks = _PASTE_MARKS_OFF if readline is not None and _marks_pastes() else ""
-        sys.stdout.write(f"{marks}\n")
-        sys.stdout.flush()
+        marks = _PASTE_MARKS_OFF if self._editor is not None and _obeys() else ""
+        self._show(f"{marks}\n")
 
 
-def _marks_pastes() -> bool:
-    """Say whether the terminal understands to mark pastes: any that has a name of its own."""
+def _obeys() -> bool:
+    """Say whether the terminal understands orders: any that has a name of its own."""
     return os.environ.get("TERM", "dumb") != "dumb"
 
 
-def _typing(text: str) -> Callable[[], None]:
-    editor = readline
-
+def _typing(editor: Editor, text: str) -> Callable[[], None]:
     def insert() -> None:
-        if editor is not None:
+        if line_editor.fits(text):
             editor.insert_text(text)
 
     return insert

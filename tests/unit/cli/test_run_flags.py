@@ -132,3 +132,9 @@ def test_a_prompt_that_is_taken_fits_its_message(char: str) -> None:
     with pytest.raises(UsageError) as refused:
         parse([char * (most + 1)], {})
     assert str(refused.value).startswith(f"the prompt is {size} bytes, over the limit of 780000; ")
+
+
+def test_a_prompt_is_read_as_utf_8_whatever_the_locale_made_of_its_bytes() -> None:
+    escaped = "grüße".encode().decode("ascii", "surrogateescape")
+    assert parse([escaped, "a\udcffb"], {}).prompt == "grüße a\ufffdb"
+    assert parse(["a\ud800b"], {}).prompt == "a\ufffdb"

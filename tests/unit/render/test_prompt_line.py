@@ -9,7 +9,7 @@ import subprocess
 import sys
 import termios
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
@@ -25,7 +25,6 @@ async def main():
     while True:
         reading = asyncio.ensure_future(line.read(kept))
         if {leave}:
-            await asyncio.sleep(0)
             asyncio.get_running_loop().add_signal_handler(15, reading.cancel)
         try:
             typed = await reading
@@ -42,12 +41,21 @@ async def main():
 asyncio.run(main())
 """
 _WAIT_S = 15.0
+_UTF_8: Mapping[str, str] = {"LC_ALL": "C.UTF-8"}
+_LOCALES: tuple[Mapping[str, str], ...] = (
+    {"LC_ALL": "C"},
+    {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+    {"LC_ALL": "", "LANG": "C", "PYTHONUTF8": "1", "PYTHONCOERCECLOCALE": "0"},
+    {"LC_ALL": "no_SUCH.locale"},
+)
 
 
 class Program:
     """The program above at a terminal."""
 
-    def __init__(self, *, without_editor: bool, leave: bool, term: str) -> None:
+    def __init__(
+        self, *, without_editor: bool, leave: bool, term: str, locale: Mapping[str, str]
+    ) -> None:
         self.leader, follower = pty.openpty()
         termios.tcsetwinsize(follower, (24, 100))
         self.before = termios.tcgetattr(follower)[:4]
@@ -58,7 +66,7 @@ class Program:
             stdin=follower,
             stdout=follower,
             stderr=follower,
-            env=os.environ | {"LC_ALL": "C.UTF-8", "TERM": term, "INPUTRC": os.devnull},
+            env={**os.environ, "TERM": term, "INPUTRC": os.devnull, **locale},
             start_new_session=True,
         )
         os.close(follower)
@@ -90,8 +98,16 @@ def start() -> Iterator[Callable[..., Program]]:
     """Starts the program; nothing of it outlives the test."""
     started: list[Program] = []
 
-    def make(*, without_editor: bool = False, leave: bool = False, term: str = "xterm") -> Program:
-        started.append(Program(without_editor=without_editor, leave=leave, term=term))
+    def make(
+        *,
+        without_editor: bool = False,
+        leave: bool = False,
+        term: str = "xterm",
+        locale: Mapping[str, str] = _UTF_8,
+    ) -> Program:
+        started.append(
+            Program(without_editor=without_editor, leave=leave, term=term, locale=locale)
+        )
         return started[-1]
 
     yield make
@@ -111,6 +127,20 @@ def test_a_line_is_read_whatever_its_bytes(
     program.press(b"one\ntwo\nthree\n", "typed 'one\\ntwo\\nthree'")
     program.shows("> ")
     program.press(b"\x04", "closed")
+
+
+@pytest.mark.parametrize("locale", _LOCALES)
+def test_every_letter_is_read_recalled_and_mended_in_any_locale(
+    start: Callable[..., Program], locale: Mapping[str, str]
+) -> None:
+    program = start(locale=locale)
+    program.press("grüße 喜\n".encode(), "typed 'gr\\xfc\\xdfe \\u559c'")
+    program.shows("> ")
+    program.press(b"\x1b[A!\n", "typed 'gr\\xfc\\xdfe \\u559c!'")
+    program.shows("> ")
+    program.press("keepé\n".encode(), "typed 'keep\\xe9'")
+    program.shows("> é")
+    program.press(b"!\n", "typed '\\xe9!'")
 
 
 def test_an_editor_recalls_completes_a_paste_and_keeps_what_is_to_be_mended(
@@ -147,3 +177,9 @@ def test_a_terminal_without_a_name_is_given_no_orders(start: Callable[..., Progr
     program.process.terminate()
     program.shows("left")
     assert "\x1b" not in program.everything
+
+
+def test_what_was_typed_too_early_is_taken_off_the_screen(start: Callable[..., Program]) -> None:
+    program = start()
+    program.press(b"moo\n", "typed 'moo'")
+    program.shows("\r\x1b[K")
