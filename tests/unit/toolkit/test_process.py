@@ -107,13 +107,16 @@ async def test_a_cancelled_task_starts_nothing(program: Program, tmp_path: Path)
     assert not (tmp_path / "ran").exists()
 
 
-async def test_who_left_the_group_and_holds_the_pipe_delays_a_cancel_no_longer_than_the_linger(
-    program: Program, tmp_path: Path, written: Written
+@pytest.mark.parametrize("ending", ["wait", "exit 0"])
+async def test_a_cancel_waits_for_no_pipe_whoever_holds_it(
+    program: Program, tmp_path: Path, written: Written, gone: Gone, ending: str
 ) -> None:
-    path = program(f"setsid sleep 60 & echo $! > {tmp_path}/pid; wait")
-    task = asyncio.ensure_future(collect(path, linger_s=0.2))
-    holder = int(await written(tmp_path / "pid"))
+    path = program(f"setsid sleep 60 & echo $$ $! > {tmp_path}/pids; {ending}")
+    task = asyncio.ensure_future(collect(path, linger_s=60))
+    leader, holder = map(int, (await written(tmp_path / "pids")).split())
     try:
+        if ending != "wait":
+            await gone(leader)
         task.cancel()
         async with asyncio.timeout(5):
             with pytest.raises(asyncio.CancelledError):

@@ -22,7 +22,11 @@ from fisk_ai.toolkit.fisk.orphans import WATCH
 from fisk_ai.toolkit.fisk.turns import TURNS
 
 LINGER_S = 10.0
-"""How long a pipe may stay open once its program ended or was killed: a grandchild holds it."""
+"""How long a pipe may stay open once its program ended: a grandchild holds it."""
+
+KILL_S = 1.0
+"""How long the end of a killed program is awaited; only one that is stuck in the kernel takes it.
+Nobody reads what it printed, so nobody waits for its pipe."""
 
 READ_BYTES = 65_536
 """Bytes taken from the pipe in one turn of the loop; the size of a pipe on Linux."""
@@ -46,8 +50,8 @@ async def run(
 ) -> Exit:
     """Run ``words[0]`` with the other words as its arguments and give its output to ``sink``.
 
-    Cancelling kills the whole group and waits up to ``linger_s`` for the pipe. A pipe that a
-    grandchild holds for longer than that is closed and the group killed.
+    Cancelling kills the whole group at once and waits for no pipe, whoever holds it. Without it
+    a pipe that a grandchild holds for longer than ``linger_s`` is closed and the group killed.
 
     Raises:
         ToolError: the program cannot be started; says why and what to do.
@@ -59,7 +63,7 @@ async def run(
     try:
         return await child.finish(linger_s)
     except asyncio.CancelledError:
-        await child.kill(linger_s)
+        await child.kill()
         raise
     finally:
         child.close()
@@ -123,15 +127,14 @@ class _Child:
         code = self._process.wait()
         return Exit(code=max(code, -1), drained=drained)
 
-    async def kill(self, linger_s: float) -> None:
-        """Kill the group and wait until program and pipe are gone, or the time is."""
+    async def kill(self) -> None:
+        """Kill the group and wait until the program is gone, or the time is."""
         kill_group(self.group)
         try:
-            async with asyncio.timeout(linger_s):
+            async with asyncio.timeout(KILL_S):
                 await self._exited()
-                await self._drained
         except TimeoutError:
-            return  # who left the group holds the pipe; or the program is stuck in the kernel
+            return
 
     def close(self) -> None:
         """Let go of the pipe and of a program that ended."""
