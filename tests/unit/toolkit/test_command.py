@@ -226,6 +226,18 @@ async def test_a_person_sees_the_words_that_run(command: Wrap) -> None:
         assert (tool.trace_line(raw), info.display, info.display_short) == (line, line, line)
 
 
+async def test_a_hidden_argument_leaves_its_name_to_a_flag_that_is_shown(command: Wrap) -> None:
+    tool = await command(
+        FakeCommand(
+            path="rm",
+            flags=[FakeFlag(name="note")],
+            args=[FakeArg(name="note", hidden=True, default=["kept"]), FakeArg(name="name")],
+        )
+    )
+    assert tool.trace_line(b'{"note":"x"}') == "rm --note=x"
+    assert tool.trace_line(b'{"note":"x","name":"prod"}') == "rm --note=x -- kept prod"
+
+
 async def test_a_long_value_hides_no_word_behind_it(command: Wrap) -> None:
     tool = await command(
         FakeCommand(path="rm", flags=[FakeFlag(name="note")], args=[FakeArg(name="name")])

@@ -27,13 +27,17 @@ _COUNT = re.compile(r"\d{1,2}")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Syntax:
-    """What one command takes. ``advertised`` are the names its schema shows: no others count."""
+    """What one command takes. ``advertised`` are the names its schema shows: no others count.
+
+    ``unnamed`` are the hidden arguments that share a flag's name: a key means the flag.
+    """
 
     path: tuple[str, ...]
     global_flags: tuple[Flag, ...]
     flags: tuple[Flag, ...]
     args: tuple[Arg, ...]
     advertised: frozenset[str]
+    unnamed: frozenset[str] = frozenset()
 
     @property
     def command(self) -> str:
@@ -67,10 +71,11 @@ def render(syntax: Syntax, given: Mapping[str, Value]) -> Line:
     context = f'building command line for "{syntax.command}"'
     _refuse_unknown(context, syntax, given)
     flags += _flag_words(context, syntax.flags, given)
+    named = {key: value for key, value in given.items() if key not in syntax.unnamed}
     return Line(
         path=syntax.path,
         flags=tuple(flags),
-        positionals=tuple(_positional_words(context, syntax.args, given)),
+        positionals=tuple(_positional_words(context, syntax.args, named)),
     )
 
 

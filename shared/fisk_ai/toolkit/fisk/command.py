@@ -58,12 +58,14 @@ class CommandTool:
     @cached_property
     def _syntax(self) -> argv.Syntax:
         """What calls are rendered by; most tools of a run are never called."""
+        unnamed = _unnamed(self._leaf)
         return argv.Syntax(
             path=self._leaf.path,
             global_flags=self._global_flags,
-            flags=_reachable(self._leaf),
+            flags=_reachable(self._leaf, unnamed),
             args=self._leaf.args,
             advertised=frozenset(arguments.properties_of(self._schema)),
+            unnamed=unnamed,
         )
 
     def input_schema(self) -> Mapping[str, object]:
@@ -171,7 +173,13 @@ class CommandTool:
             return argv.Line(path=self._leaf.path, flags=(), positionals=())
 
 
-def _reachable(leaf: Leaf) -> tuple[Flag, ...]:
+def _unnamed(leaf: Leaf) -> frozenset[str]:
+    """Return the hidden arguments that no key can mean: a flag the schema shows has the name."""
+    shown = {flag.name for flag in leaf.flags if not flag.hidden}
+    return frozenset(arg.name for arg in leaf.args if arg.hidden and arg.name in shown)
+
+
+def _reachable(leaf: Leaf, unnamed: frozenset[str]) -> tuple[Flag, ...]:
     """Return the flags a key can mean: one named like an argument would be given by it, too."""
-    positional = {arg.name for arg in leaf.args}
+    positional = {arg.name for arg in leaf.args} - unnamed
     return tuple(flag for flag in leaf.flags if flag.name not in positional)
