@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -83,8 +85,15 @@ def test_filters_hold_for_built_ins_under_their_own_names() -> None:
             '"memory_read" is not a built-in an entry can enable; accepted: read_file, base64_',
         ),
         ([{"name": "read_file"}, {"name": "read_file"}], '"read_file" is listed twice'),
-        ([{"name": "base64_encode", "options": {"x": 1}}], "invalid base64_encode options"),
-        ([{"name": "read_file", "options": {"x": 1}}], "invalid read_file options"),
+        (
+            [{"name": "base64_encode", "options": {"x": 1}}],
+            'invalid base64_encode options: harness.tools[0].options: unknown key "x", it takes none',
+        ),
+        (
+            [{"name": "base64_encode"}, {"name": "read_file", "options": {"rot": 1}}],
+            "invalid read_file options: harness.tools[1].options: "
+            'unknown key "rot", known are [root max_bytes]',
+        ),
     ],
 )
 def test_an_entry_that_cannot_be_meant_is_refused(
@@ -101,6 +110,28 @@ def test_the_configuration_accepts_exactly_the_tools_that_can_be_built() -> None
     assert names(of({"tools": entries})) == list(BUILTIN_TOOLS)
     with pytest.raises(ConfigError, match=f"accepted: {', '.join(BUILTIN_TOOLS)}"):
         of({"tools": [{"name": "none_of_them"}]})
+
+
+_LISTING = """
+import sys
+from fisk_ai.config import Config
+from fisk_ai.toolkit.builtin.assemble import build
+
+def loaded():
+    return [name for name in ("encode", "read_file")
+            if f"fisk_ai.toolkit.builtin.{name}" in sys.modules]
+
+def of(entries):
+    build(Config.model_validate({"harness": {"tools": entries}}), memory=None)
+    return loaded()
+
+print(of([]), of([{"name": "read_file"}]))
+"""
+
+
+def test_a_listed_tool_is_loaded_when_it_is_listed() -> None:
+    done = subprocess.run([sys.executable, "-c", _LISTING], capture_output=True, check=True)
+    assert done.stdout.decode() == "[] ['read_file']\n"
 
 
 def test_an_entry_can_ask_a_person_before_each_call() -> None:

@@ -1,13 +1,16 @@
-"""The built-in tools that an operator lists by name, each with options of its own."""
+"""The built-in tools that an operator lists by name, each with options of its own.
+
+A tool's module is loaded when the tool is listed: most agents list none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
 from fisk_ai.errors import ConfigError
-from fisk_ai.toolkit.builtin import encode, read_file
+from fisk_ai.toolkit.builtin.factory import OPTIONS_KEY
 from fisk_ai.toolkit.functool import FunctionTool
 
 KEY = "harness.tools"
@@ -34,11 +37,26 @@ class Entry(Protocol):
 
 class _Factory(Protocol):
     def __call__(
-        self, options: Mapping[str, object], *, gated: bool, base: Path | None
+        self, options: Mapping[str, object], *, gated: bool, base: Path | None, key: str
     ) -> FunctionTool: ...
 
 
-_KNOWN: dict[str, _Factory] = {read_file.NAME: read_file.build, encode.NAME: encode.build}
+def _read_file() -> _Factory:
+    from fisk_ai.toolkit.builtin import read_file  # noqa: PLC0415 - seldom listed
+
+    return read_file.build
+
+
+def _base64_encode() -> _Factory:
+    from fisk_ai.toolkit.builtin import encode  # noqa: PLC0415 - seldom listed
+
+    return encode.build
+
+
+_KNOWN: Mapping[str, Callable[[], _Factory]] = {
+    "read_file": _read_file,
+    "base64_encode": _base64_encode,
+}
 
 
 def build(entries: Sequence[Entry], *, base: Path | None) -> list[FunctionTool]:
@@ -51,7 +69,8 @@ def build(entries: Sequence[Entry], *, base: Path | None) -> list[FunctionTool]:
     built: dict[str, FunctionTool] = {}
     for number, entry in enumerate(entries, start=1):
         factory = _factory(number, entry.name, built)
-        built[entry.name] = factory(entry.options, gated=entry.confirm, base=base)
+        key = f"{KEY}[{number - 1}].{OPTIONS_KEY}"
+        built[entry.name] = factory(entry.options, gated=entry.confirm, base=base, key=key)
     return list(built.values())
 
 
@@ -65,4 +84,4 @@ def _factory(number: int, name: str, built: Mapping[str, FunctionTool]) -> _Fact
         )
     if name in built:
         raise ConfigError(f'{KEY}: "{name}" is listed twice', key=KEY)
-    return _KNOWN[name]
+    return _KNOWN[name]()
