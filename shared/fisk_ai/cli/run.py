@@ -30,6 +30,7 @@ from fisk_ai.cli.worker_child import AGENT_WORKER
 from fisk_ai.errors import ConfigError, UsageError
 from fisk_ai.llm import provider as providers
 from fisk_ai.llm.credentials import api_key
+from fisk_ai.regular import read_named
 from fisk_ai.render.keyboard import Keyboard
 from fisk_ai.render.questions import TerminalPrompter, person_present
 from fisk_ai.sessions.places import root_directory
@@ -194,16 +195,17 @@ def _readable(flag: str, name: str | None) -> Path | None:
     """Return the absolute path of a file that is named relative to the working directory.
 
     Raises:
-        ConfigError: it cannot be read.
+        ConfigError: it cannot be read, or is no regular file.
     """
     if name is None:
         return None
     path = Path(name).absolute()
+    shown = f'{flag} "{for_terminal(name, NAME_LIMIT)}"'
+    refusal = ConfigError(f"{shown} is no regular file; save what it holds to one", key=flag)
     try:
-        path.open("rb").close()
+        read_named(path, 0, refusal=refusal)
     except OSError as exc:
-        shown = for_terminal(name, NAME_LIMIT)
-        raise ConfigError(f'{flag} "{shown}" cannot be read: {exc.strerror}', key=flag) from exc
+        raise ConfigError(f"{shown} cannot be read: {exc.strerror}", key=flag) from exc
     return path
 
 

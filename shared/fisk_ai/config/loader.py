@@ -12,6 +12,7 @@ from fisk_ai.config.scalar import quote_whole
 from fisk_ai.config.standing import refuse_unbuilt
 from fisk_ai.config.validate import Mode, check_always, validate
 from fisk_ai.errors import ConfigError
+from fisk_ai.regular import read_named
 
 
 def load(path: Path, mode: Mode, *, broker: Broker = Broker.NAMED) -> Config:
@@ -22,12 +23,13 @@ def load(path: Path, mode: Mode, *, broker: Broker = Broker.NAMED) -> Config:
     Raises:
         ConfigError: it cannot be read (the ``OSError`` is the cause), or :func:`loads` refuses it.
     """
+    begins = f"reading config {quote_whole(str(path))}: "
+    refusal = ConfigError(f"{begins}it is no regular file; save what it holds to one")
     try:
-        with path.open("rb") as file:
-            raw = file.read(document.BYTES_LIMIT + 1)
+        raw = read_named(path, document.BYTES_LIMIT, refusal=refusal)
     except (OSError, ValueError) as exc:
         reason = exc.strerror if isinstance(exc, OSError) and exc.strerror else str(exc)
-        raise ConfigError(f"reading config {quote_whole(str(path))}: {reason}") from exc
+        raise ConfigError(f"{begins}{reason}") from exc
     return loads(document.decode(raw, path), mode, source=path, broker=broker)
 
 

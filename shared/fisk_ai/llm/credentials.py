@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from fisk_ai.errors import ConfigError
+from fisk_ai.regular import read_named
 
 KEY = "ANTHROPIC_API_KEY"
 KEY_FILE = "ANTHROPIC_API_KEY_FILE"
@@ -42,9 +43,12 @@ def api_key(
 def _read(source: str, name: str) -> str:
     if _LIKE_A_KEY.fullmatch(name) and not _is_file(name):
         raise ConfigError(f"{source} names no readable file; is it the key itself?", key=source)
+    refusal = ConfigError(
+        f'{source} "{name}" is no regular file; export a key that a command prints as {KEY}',
+        key=source,
+    )
     try:
-        with Path(name).open("rb") as file:
-            content = file.read(KEY_FILE_LIMIT_BYTES + 1)
+        content = read_named(Path(name), KEY_FILE_LIMIT_BYTES, refusal=refusal)
         text = content.decode().rstrip()
     except OSError as exc:
         raise ConfigError(f'{source} "{name}" cannot be read: {exc.strerror}', key=source) from exc

@@ -355,12 +355,32 @@ def test_a_file_that_holds_no_configuration_is_refused(
     assert str(caught.value).startswith(f"parsing config: {path}:{reason}")
 
 
-def test_an_endless_file_is_not_read_to_its_end() -> None:
+def test_an_endless_file_is_not_read_to_its_end(tmp_path: Path) -> None:
+    path = tmp_path / "agent.yaml"
+    with path.open("wb") as file:
+        file.truncate(1 << 40)
     tracemalloc.start()
     with pytest.raises(ConfigError, match="over 1 MiB"):
-        load(Path("/dev/zero"), Mode.LENIENT)
+        load(path, Mode.LENIENT)
     assert tracemalloc.get_traced_memory()[1] < 20 * BYTES_LIMIT
     tracemalloc.stop()
+
+
+@pytest.mark.parametrize("name", ["/dev/zero", "pipe"])
+def test_what_is_no_regular_file_is_refused_and_never_waited_for(tmp_path: Path, name: str) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    path = tmp_path / name
+    with pytest.raises(ConfigError) as caught:
+        load(path, Mode.LENIENT)
+    assert str(caught.value) == (
+        f'reading config "{path}": it is no regular file; save what it holds to one'
+    )
+
+
+def test_a_link_to_a_configuration_is_followed(tmp_path: Path) -> None:
+    (tmp_path / "mounted").write_text("identity: x", encoding="utf-8")
+    (tmp_path / "agent.yaml").symlink_to("mounted")
+    assert load(tmp_path / "agent.yaml", Mode.LENIENT).identity == "x"
 
 
 def test_a_byte_order_mark_is_no_part_of_the_first_key(tmp_path: Path) -> None:

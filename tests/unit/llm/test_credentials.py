@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import traceback
 from pathlib import Path
 
@@ -52,6 +53,22 @@ def test_a_file_without_a_key_is_refused_by_name(
     with pytest.raises(ConfigError) as refused:
         api_key({}, key_file=str(path))
     assert str(refused.value) == f'--api-key-file "{path}" {reason}'
+
+
+def test_a_pipe_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    with pytest.raises(ConfigError) as refused:
+        api_key({"ANTHROPIC_API_KEY_FILE": str(path)})
+    assert str(refused.value) == (
+        f'ANTHROPIC_API_KEY_FILE "{path}" is no regular file; export a key that a command prints '
+        "as ANTHROPIC_API_KEY"
+    )
+
+
+def test_a_mounted_secret_is_a_link_and_is_followed(tmp_path: Path, key_file: Path) -> None:
+    (tmp_path / "link").symlink_to(key_file)
+    assert api_key({}, key_file=str(tmp_path / "link")) == "from-file"
 
 
 def test_a_missing_file_is_refused_by_the_name_of_its_source(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -153,6 +154,12 @@ def test_a_missing_file_is_refused_by_name(tmp_path: Path) -> None:
 def test_a_name_no_file_can_have_is_refused_in_plain_words(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no file name holds a null character"):
         load(tmp_path / "a\0b")
+
+
+def test_a_pipe_is_no_script_and_is_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ConfigError, match="is no regular file; save what it holds to one"):
+        load(tmp_path / "pipe")
 
 
 def test_a_folder_is_no_script(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import Final
 
 from fisk_ai.config import document
 from fisk_ai.errors import ConfigError
+from fisk_ai.regular import read_named
 
 SCRIPT_LIMIT_BYTES: Final = document.BYTES_LIMIT
 """A script is written by hand; more than this is another file given by mistake."""
@@ -53,9 +54,9 @@ def read(path: Path) -> Document:
 
 
 def _text(path: Path) -> str:
+    refusal = refused(path, "is no regular file; save what it holds to one")
     try:
-        with path.open("rb") as stream:
-            raw = stream.read(SCRIPT_LIMIT_BYTES + 1)
+        raw = read_named(path, SCRIPT_LIMIT_BYTES, refusal=refusal)
     except OSError as exc:
         raise refused(path, f"cannot be read: {exc.strerror or exc}") from exc
     except ValueError as exc:

@@ -1,0 +1,46 @@
+"""Files that a command is told to read: what is no regular file is refused, and not waited for."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from fisk_ai.cli.main import main
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("info", "--config", "PIPE"),
+        ("session", "ls", "--config", "PIPE"),
+        ("run", "--worker", "PIPE", "go"),
+        ("run", "--script", "PIPE", "go"),
+        ("run", "--api-key-file", "PIPE", "go"),
+        ("run", "--resume", "x", "--config", "PIPE"),
+    ],
+    ids=" ".join,
+)
+def test_a_pipe_is_refused_in_one_sentence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], words: tuple[str, ...]
+) -> None:
+    pipe = str(tmp_path / "pipe")
+    os.mkfifo(pipe)
+    assert main([pipe if word == "PIPE" else word for word in words]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert pipe in line
+    assert "is no regular file; " in line
+
+
+@pytest.mark.integration
+def test_a_new_run_refuses_a_pipe_as_its_configuration(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pipe = str(tmp_path / "pipe")
+    os.mkfifo(pipe)
+    assert main(["run", "--config", pipe, "--api-key", "k", "go"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == (
+        f'fisk-ai: error: reading config "{pipe}": it is no regular file; save what it holds to one'
+    )
