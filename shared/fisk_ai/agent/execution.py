@@ -18,6 +18,7 @@ from fisk_ai.llm.model import ToolResultBlock
 from fisk_ai.text.duration import go_duration
 from fisk_ai.text.sanitise import clean_surrogates
 from fisk_ai.toolkit import envelope
+from fisk_ai.toolkit.bounds import bounded
 from fisk_ai.toolkit.contract import CallContext, CallInfo, ExecDeps, Tool, ToolOutcome
 from fisk_ai.toolkit.gate import control_error
 from fisk_ai.toolkit.prompter import DefaultDenyPrompter
@@ -39,7 +40,7 @@ async def execute(active: ActiveRun, effective: EffectiveCall) -> ToolResultBloc
             outcome = await tool.execute(
                 _context(active, call.id), call.input, _deps(active, effective.info)
             )
-        return ToolResultBlock(call.id, clean_surrogates(_text(outcome)))
+        return ToolResultBlock(call.id, bounded(clean_surrogates(_text(outcome))))
     except asyncio.CancelledError:
         if is_cancelled():
             raise
@@ -51,7 +52,7 @@ async def execute(active: ActiveRun, effective: EffectiveCall) -> ToolResultBloc
         text = str(exc) or type(exc).__name__
     if limit_s is not None and deadline.expired() and not is_cancelled():
         text = await _timed_out(active, tool, limit_s)
-    return ToolResultBlock(call.id, clean_surrogates(text), is_error=True)
+    return ToolResultBlock(call.id, bounded(clean_surrogates(text)), is_error=True)
 
 
 def _beyond_the_model(error: Exception) -> TurnOver | DeferredError | None:

@@ -12,9 +12,10 @@ from fisk_ai.sessions.records import Meta, ToolResult
 from fisk_ai.sessions.store import Filter
 from fisk_ai.testing.agent import AgentBench, call, say
 from fisk_ai.testing.tools import FakeTool
+from fisk_ai.toolkit.bounds import RESULT_LIMIT_BYTES
 
 ADDRESS = "ann.example@example.com"
-OVER_A_MEBIBYTE = "x" * (1024 * 1024 + 1)
+TOO_LONG = "x" * (scanner.TEXT_LIMIT_BYTES + 1)
 
 
 @pytest.fixture
@@ -63,13 +64,24 @@ async def test_a_rejected_output_is_withheld_as_an_error(looking: AgentBench) ->
 
 
 async def test_what_cannot_be_scanned_is_not_sent(looking: AgentBench) -> None:
-    looking.tools = [FakeTool(name="look", output=OVER_A_MEBIBYTE)]
-    result, error = await looking.run(prompt=OVER_A_MEBIBYTE)
+    async def after(event: PostToolUse) -> Replacement:
+        return Replacement(output=TOO_LONG, is_error=False)
+
+    result, error = await looking.run(prompt=TOO_LONG)
     assert (result.reason, "could not be scanned" in str(error)) == ("error", True)
-    await looking.run(call(("a", "look")), say("done"))
+    await looking.run(call(("a", "look")), say("done"), hooks=Hooks(post_tool_use=after))
     (block,) = looking.model.requests[1].messages[-1].content
     assert isinstance(block, ToolResultBlock)
     assert (block.is_error, len(block.content) < 200) == (True, True)
+
+
+async def test_the_largest_result_of_a_tool_is_scanned(looking: AgentBench) -> None:
+    filler = "word \n" * (RESULT_LIMIT_BYTES // 6 - 10)
+    looking.tools = [FakeTool(name="look", output=f"{filler}{ADDRESS}")]
+    await looking.run(call(("a", "look")), say("done"))
+    (block,) = looking.model.requests[1].messages[-1].content
+    assert isinstance(block, ToolResultBlock)
+    assert (block.is_error, block.content) == (False, f"{filler}[EMAIL-REDACTED]")
 
 
 async def test_what_a_hook_rewrote_is_scanned(looking: AgentBench) -> None:

@@ -20,8 +20,10 @@ from fisk_ai.agent.pii.rules import Detector, compiled, replaced
 from fisk_ai.agent.pii.secrets import SECRETS
 from fisk_ai.errors import FiskError, SetupError
 
-TEXT_LIMIT_BYTES: Final = 1024 * 1024
-"""Bytes of one text: a larger one is refused, since half a scan would pass for a whole one."""
+TEXT_LIMIT_BYTES: Final = 8 * 1024 * 1024
+"""Bytes of one text: a larger one is refused, since half a scan would pass for a whole one.
+
+Twice what a tool's result may have, so that every result within its bound is scanned."""
 
 RULES: Final = (*ADDRESSES, *NUMBERS, *LABELLED, *SECRETS, *CREDENTIALS)
 """Every rule, in the order in which they run."""
