@@ -31,6 +31,13 @@ says which of them passed; whoever does not want to wait interrupts."""
 READY_LIMIT_BYTES = 65_536
 """The longest ready line: one sentence with room to spare."""
 
+REASON_LIMIT = 4_000
+"""Code points of a worker's own sentence: as many as the worker of ours writes."""
+
+LAST_LINE_TIMEOUT_S = 0.5
+"""How long the line of a worker that is gone may take. What it wrote is there, and its pipe ends
+with it unless a process that it left behind holds the pipe."""
+
 DRAIN_TIMEOUT_S = 10.0
 """How long a worker without work may take to leave before it is killed."""
 
@@ -71,8 +78,10 @@ class WorkerChild:
         return _tail(self.log)
 
     def kill(self) -> None:
-        """End the process at once; its tools end with it."""
+        """End the process at once, and what it started in its group; its tools end with it."""
         signals.send(self.process, signal.SIGKILL)
+        with contextlib.suppress(ProcessLookupError, PermissionError):
+            os.killpg(self.pid, signal.SIGKILL)  # its id is taken while the group has a member
 
     async def stop(self, *, at_once: bool) -> None:
         """Let the worker drain, or cancel what it runs, and wait until it is gone."""
@@ -172,22 +181,60 @@ async def _spawn(
 async def _await_ready(child: WorkerChild, descriptor: int) -> str:
     try:
         async with asyncio.timeout(READY_TIMEOUT_S):
-            line = await _read_line(descriptor)
+            line = await _first_line(child, descriptor)
     except TimeoutError as exc:
         raise SetupError(
             f"the agent worker was not ready within {READY_TIMEOUT_S:g} s{_last_words(child)}"
         ) from exc
+    if not line.endswith(b"\n"):
+        how = await _signalled(child)
+        raise SetupError(f"the agent worker ended before it was ready{how}{_last_words(child)}")
+    return _identity_of(line)
+
+
+def _identity_of(line: bytes) -> str:
+    """Return whom a ready line says is served.
+
+    Raises:
+        SetupError: nobody, for the reason that it gives; or it is no ready line.
+    """
     try:
         said = json.loads(line)
-        if said["ready"] is True:
-            return str(said["identity"])
-        reason = str(said["error"])
-    except (ValueError, KeyError, TypeError) as exc:
-        how = await _signalled(child)
-        raise SetupError(
-            f"the agent worker ended before it was ready{how}{_last_words(child)}"
-        ) from exc
-    raise SetupError(reason)
+        member = "identity" if said["ready"] is True else "error"
+        text = said[member]
+    except (ValueError, LookupError, TypeError, RecursionError) as exc:
+        raise _no_ready_line() from exc
+    if not isinstance(text, str):
+        raise _no_ready_line()
+    if member == "identity":
+        return text
+    raise SetupError(for_terminal(text, REASON_LIMIT))
+
+
+def _no_ready_line() -> SetupError:
+    return SetupError(
+        "what the agent worker wrote to its --ready-fd is no ready line; "
+        "leave that to agent_worker.serve"
+    )
+
+
+async def _first_line(child: WorkerChild, descriptor: int) -> bytes:
+    """Return the first line, cut short where the worker ended; raises SetupError, TimeoutError."""
+    reading = asyncio.ensure_future(_read_line(descriptor))
+    gone = asyncio.ensure_future(child.died())
+    try:
+        await asyncio.wait((reading, gone), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((reading,), timeout=LAST_LINE_TIMEOUT_S)
+        if reading.done():
+            return reading.result()
+    finally:
+        reading.cancel()
+        gone.cancel()
+        await asyncio.wait((reading, gone))
+    raise SetupError(
+        "the agent worker ended before it was ready and left a process behind; a worker stays in "
+        f"the foreground{_last_words(child)}"
+    )
 
 
 async def _signalled(child: WorkerChild) -> str:
@@ -206,6 +253,8 @@ async def _read_line(descriptor: int) -> bytes:
     transport, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), pipe)
     try:
         return await reader.readline()
+    except ValueError as exc:  # longer than the limit
+        raise _no_ready_line() from exc
     finally:
         transport.close()
 

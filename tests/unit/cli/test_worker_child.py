@@ -10,9 +10,9 @@ import pytest
 
 from fisk_ai.cli import worker_child
 from fisk_ai.cli.hosting import HostPlan, host
-from fisk_ai.cli.worker_child import start_worker
+from fisk_ai.cli.worker_child import REASON_LIMIT, start_worker
 from fisk_ai.errors import SetupError
-from fisk_ai.testing.command import Agent, alive, children
+from fisk_ai.testing.command import Agent, alive, children, until
 
 pytestmark = pytest.mark.integration
 
@@ -103,3 +103,87 @@ async def test_what_the_worker_shares_with_us_is_closed(tmp_path: Path) -> None:
 
 def _descriptors() -> int:
     return len(list(Path("/proc/self/fd").iterdir()))
+
+
+_FORKED = """
+import os, signal, sys
+said, saying = os.pipe()
+if os.fork():
+    os.read(said, 1)
+    os._exit(0)
+open(sys.argv[1], "w").write(str(os.getpid()))
+os.write(saying, b".")
+signal.pause()
+"""
+
+
+async def _own(tmp_path: Path, source: str, *arguments: str) -> str:
+    program = tmp_path / "own.py"
+    program.write_text(source, encoding="utf-8")
+    with pytest.raises(SetupError) as refused:
+        await start_worker(
+            arguments, dict(os.environ), verbose=False, meanwhile=_nothing, program=(str(program),)
+        )
+    return str(refused.value)
+
+
+async def test_a_worker_that_goes_into_the_background_is_refused_and_ended(tmp_path: Path) -> None:
+    left = tmp_path / "left"
+    reason = await _own(tmp_path, _FORKED, str(left))
+    assert reason == (
+        "the agent worker ended before it was ready and left a process behind; "
+        "a worker stays in the foreground"
+    )
+    pid = int(left.read_text(encoding="utf-8"))
+    until("what it left is gone", lambda: not alive(pid))
+
+
+async def test_what_a_worker_started_in_its_group_ends_when_it_is_stopped(tmp_path: Path) -> None:
+    left = tmp_path / "left"
+    source = (
+        "import os, signal, sys\n"
+        "ready = int(sys.argv[sys.argv.index('--ready-fd') + 1])\n"
+        "if os.fork():\n"
+        "    signal.pause()\n"
+        "open(sys.argv[1], 'w').write(str(os.getpid()))\n"
+        'os.write(ready, b\'{"ready": true, "identity": "cow"}\\n\')\n'
+        "signal.pause()\n"
+    )
+    program = tmp_path / "own.py"
+    program.write_text(source, encoding="utf-8")
+    worker = await start_worker(
+        [str(left)], dict(os.environ), verbose=False, meanwhile=_nothing, program=(str(program),)
+    )
+    await worker.stop(at_once=False)
+    pid = int(left.read_text(encoding="utf-8"))
+    until("what it left is gone", lambda: not alive(pid))
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["'x' * 200_000", "'[' * 60_000 + '\\n'", "'none\\n'", '\'{"ready":true,"identity":7}\\n\''],
+    ids=["endless", "deep", "no JSON", "no text"],
+)
+async def test_what_is_no_ready_line_is_refused_in_words(tmp_path: Path, line: str) -> None:
+    source = (
+        "import os, sys\n"
+        "ready = int(sys.argv[sys.argv.index('--ready-fd') + 1])\n"
+        f"os.fdopen(ready, 'w').write({line})\n"
+    )
+    assert await _own(tmp_path, source) == (
+        "what the agent worker wrote to its --ready-fd is no ready line; "
+        "leave that to agent_worker.serve"
+    )
+
+
+async def test_a_refusal_of_a_foreign_worker_is_one_bounded_line(tmp_path: Path) -> None:
+    source = (
+        "import json, os, sys\n"
+        "ready = int(sys.argv[sys.argv.index('--ready-fd') + 1])\n"
+        "reason = 'one\\ntwo \\x1b[31mthree ' + 'x' * 9000\n"
+        "fact = {'ready': False, 'error': reason}\n"
+        "os.write(ready, json.dumps(fact).encode() + b'\\n')\n"
+    )
+    reason = await _own(tmp_path, source)
+    assert reason.startswith("one two three xxx")
+    assert len(reason) == REASON_LIMIT + 1
