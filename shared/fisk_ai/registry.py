@@ -20,6 +20,7 @@ T = TypeVar("T")
 class _Entry(Generic[C, T]):
     factory: Callable[[C], T]
     needs_nats: bool
+    check: Callable[[C], object] | None
 
 
 class Registry(Generic[C, T]):
@@ -31,8 +32,17 @@ class Registry(Generic[C, T]):
         self._key = key
         self._entries: dict[str, _Entry[C, T]] = {}
 
-    def register(self, name: str, factory: Callable[[C], T], *, needs_nats: bool) -> None:
+    def register(
+        self,
+        name: str,
+        factory: Callable[[C], T],
+        *,
+        needs_nats: bool,
+        check: Callable[[C], object] | None = None,
+    ) -> None:
         """Add a backend; ``needs_nats`` says that it can only be built over a connection.
+
+        ``check`` refuses the options that ``factory`` would, and neither makes nor opens anything.
 
         Raises:
             ValueError: an empty or taken name; a mistake of the programmer, found at import.
@@ -41,11 +51,21 @@ class Registry(Generic[C, T]):
             raise ValueError(f"a {self._what} needs a name")
         if name in self._entries:
             raise ValueError(f"{self._what} {name!r} is registered twice")
-        self._entries[name] = _Entry(factory, needs_nats)
+        self._entries[name] = _Entry(factory, needs_nats, check)
 
     def names(self) -> list[str]:
         """Return the registered backends, sorted."""
         return sorted(self._entries)
+
+    def check(self, name: str, config: C) -> None:
+        """Refuse what can be found wrong with a configuration alone; nothing is made or opened.
+
+        Raises:
+            ConfigError: an unknown name, or options the backend says it does not take.
+        """
+        check = self._known(name).check
+        if check is not None:
+            check(config)
 
     def new(self, name: str, config: C) -> T:
         """Build the backend registered as ``name``; whatever can be found wrong is found here.
@@ -54,10 +74,14 @@ class Registry(Generic[C, T]):
             ConfigError: an unknown name, or options the backend does not take.
             SetupError: the place it stores in cannot be used.
         """
+        return self._known(name).factory(config)
+
+    def _known(self, name: str) -> _Entry[C, T]:
         entry = self._entries.get(name)
         if entry is None:
             known = " ".join(self.names())
             raise ConfigError(
-                f'unknown {self._what} "{name}": known backends are [{known}]', key=self._key
+                f'{self._key}: unknown {self._what} "{name}": known backends are [{known}]',
+                key=self._key,
             )
-        return entry.factory(config)
+        return entry

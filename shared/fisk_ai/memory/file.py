@@ -21,6 +21,7 @@ from typing import Final, TypeVar
 
 import msgspec
 
+from fisk_ai import options
 from fisk_ai.errors import (
     ConfigError,
     ExistsError,
@@ -29,7 +30,7 @@ from fisk_ai.errors import (
     SetupError,
     StoreError,
 )
-from fisk_ai.memory import options, value
+from fisk_ai.memory import value
 from fisk_ai.memory.limits import VALUE_LIMIT_BYTES, check_key, check_room, checked, is_legal_key
 from fisk_ai.memory.store import Entry, Memory, MemoryConfig, MemoryInfo
 from fisk_ai.regular import open_regular
@@ -37,7 +38,10 @@ from fisk_ai.regular import open_regular
 T = TypeVar("T")
 
 BACKEND: Final = "file"
-DIRECTORY_KEY: Final = f"{options.OPTIONS_KEY}.directory"
+OPTIONS_KEY: Final = "harness.memory.options"
+"""Where the options stand in a configuration."""
+
+DIRECTORY_KEY: Final = f"{OPTIONS_KEY}.directory"
 DIRECTORY_MODE: Final = 0o700
 SUFFIX: Final = ".md"
 TEMPORARY_PREFIX: Final = ".memtmp-"
@@ -193,11 +197,11 @@ def directory_of(config: MemoryConfig) -> Path:
     Raises:
         ConfigError: an option this backend does not take, or no name to make a directory of.
     """
-    directory = options.decode(BACKEND, config.options, FileOptions).directory
+    what = f"{BACKEND} memory"
+    directory = options.decode(what, config.options, FileOptions, key=OPTIONS_KEY).directory
     if "\0" in directory:
-        raise ConfigError(
-            f"invalid {BACKEND} memory options: directory must be a path", key=DIRECTORY_KEY
-        )
+        reason = "directory must be a path"
+        raise options.invalid(what, reason, key=OPTIONS_KEY, name="directory")
     return (config.base or Path()) / (directory or _default_directory(config.identity))
 
 

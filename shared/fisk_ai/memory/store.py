@@ -107,4 +107,5 @@ _backends: Registry[MemoryConfig, MemoryStore] = Registry(
 
 register = _backends.register
 names = _backends.names
+check = _backends.check
 new = _backends.new

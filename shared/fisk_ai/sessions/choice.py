@@ -7,6 +7,7 @@ values: who lists sessions without a configuration loads nothing of its code.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -29,13 +30,14 @@ def open_store(
     """Open the store of ``backend``; ``state_dir`` takes the place of its own directory.
 
     Raises:
-        ConfigError: an unknown backend or option, or a ``state_dir`` that it has no use for.
+        ConfigError: an unknown backend or option, also beside a ``state_dir`` that replaces its
+            directory, or a ``state_dir`` that it has no use for.
         SetupError: the place cannot be used.
     """
     # Here, for commands that only name the place; from there, so that the backends are registered.
     from fisk_ai.sessions.builtin import store  # noqa: PLC0415
 
-    chosen = dict(options)
+    written = StoreConfig(options=options, store_dir=base, environ=environ, read_only=read_only)
     if state_dir:
         if backend != FILE_BACKEND:
             raise ConfigError(
@@ -44,6 +46,6 @@ def open_store(
                 'harness.sessions.backend to "file"',
                 key="--state-dir",
             )
-        chosen = {"directory": str(Path(state_dir).absolute())}
-    config = StoreConfig(options=chosen, store_dir=base, environ=environ, read_only=read_only)
-    return store.new(backend, config)
+        store.check(backend, written)
+        written = replace(written, options={"directory": str(Path(state_dir).absolute())})
+    return store.new(backend, written)

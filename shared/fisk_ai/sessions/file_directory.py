@@ -9,11 +9,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from pathlib import Path
 
-from fisk_ai.errors import ConfigError
+import msgspec
+
+from fisk_ai import options
 from fisk_ai.sessions.places import StoreConfig
 
-OPTION_KEY = "harness.sessions.options.directory"
+OPTIONS_KEY = "harness.sessions.options"
+"""Where the options stand in a configuration."""
+
+OPTION_KEY = f"{OPTIONS_KEY}.directory"
 """What to change when the place is wrong."""
+
+_WHAT = "file session"
+
+
+class FileOptions(msgspec.Struct, frozen=True):
+    """The options of this backend; ``directory`` empty stands for a place of its own."""
+
+    directory: str = ""
 
 
 def directory_of(config: StoreConfig) -> Path:
@@ -30,17 +43,12 @@ def directory_of(config: StoreConfig) -> Path:
     return _state_home(config.environ) / "fisk-ai" / "runs"
 
 
-def _directory_option(options: Mapping[str, object]) -> str:
-    for name in options:
-        if name != "directory":
-            raise ConfigError(
-                f'invalid file session options: unknown key "{name}", the only one is "directory"',
-                key=f"harness.sessions.options.{name}",
-            )
-    value = options.get("directory", "")
-    if not isinstance(value, str) or "\0" in value:
-        raise ConfigError("invalid file session options: directory must be a path", key=OPTION_KEY)
-    return value
+def _directory_option(written: Mapping[str, object]) -> str:
+    directory = options.decode(_WHAT, written, FileOptions, key=OPTIONS_KEY).directory
+    if "\0" in directory:
+        reason = "directory must be a path"
+        raise options.invalid(_WHAT, reason, key=OPTIONS_KEY, name="directory")
+    return directory
 
 
 def _state_home(environ: Mapping[str, str]) -> Path:

@@ -151,4 +151,5 @@ _backends: Registry[StoreConfig, Store] = Registry(
 
 register = _backends.register
 names = _backends.names
+check = _backends.check
 new = _backends.new

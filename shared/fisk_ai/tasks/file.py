@@ -18,8 +18,10 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
+import msgspec
+
+from fisk_ai import options
 from fisk_ai.errors import (
-    ConfigError,
     CorruptError,
     ExistsError,
     LockedError,
@@ -53,6 +55,13 @@ LOCK_TIMEOUT_S = 10.0
 """Longest wait for another process's replacement, which takes milliseconds."""
 
 _LOCK_POLL_S = 0.01
+_WHAT = "file task store"
+
+
+class FileOptions(msgspec.Struct, frozen=True):
+    """The options of this backend; ``directory`` empty stands for ``tasks``."""
+
+    directory: str = ""
 
 
 class FileTasks:
@@ -163,19 +172,11 @@ def directory_of(config: TaskConfig) -> Path:
     Raises:
         ConfigError: an option that this backend does not take.
     """
-    for name in config.options:
-        if name != "directory":
-            raise ConfigError(
-                f'invalid file task store options: unknown key "{name}", the only one is '
-                '"directory"',
-                key=name,
-            )
-    value = config.options.get("directory", "")
-    if not isinstance(value, str) or "\0" in value:
-        raise ConfigError(
-            "invalid file task store options: directory must be a path", key="directory"
-        )
-    return (config.store_dir or Path()) / (value or DIRECTORY)
+    written = options.decode(_WHAT, config.options, FileOptions, key="options")
+    if "\0" in written.directory:
+        reason = "directory must be a path"
+        raise options.invalid(_WHAT, reason, key="options", name="directory")
+    return (config.store_dir or Path()) / (written.directory or DIRECTORY)
 
 
 def _take(fd: int) -> bool:

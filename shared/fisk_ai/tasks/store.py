@@ -75,4 +75,5 @@ _backends: Registry[TaskConfig, TaskStore] = Registry("task store backend", key=
 
 register = _backends.register
 names = _backends.names
+check = _backends.check
 new = _backends.new

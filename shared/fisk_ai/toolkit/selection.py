@@ -114,7 +114,9 @@ def _search(pattern: str, key: str) -> Callable[[str], object]:
         compiled = cast("_Pattern", re2.compile(pattern, options))  # pyright: ignore[reportUnknownMemberType] - untyped
     except cast("type[Exception]", re2.error) as exc:  # pyright: ignore[reportUnknownMemberType] - untyped
         reason = _text(exc.args[0] if exc.args else "")
-        raise ConfigError(f'invalid tool filter pattern "{pattern}": {reason}', key=key) from exc
+        raise ConfigError(
+            f'{key}: invalid tool filter pattern "{pattern}": {reason}', key=key
+        ) from exc
     return compiled.search
 
 

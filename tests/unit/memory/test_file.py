@@ -307,9 +307,9 @@ def test_memories_are_kept_where_the_configuration_says(
     [
         ({"dir": "x"}, 'unknown key "dir", known are [directory]', "dir"),
         ({"bucket": "x", "directory": "y"}, 'unknown key "bucket"', "bucket"),
-        ({"directory": 5}, "directory: Expected `str`, got `int`", "directory"),
-        ({"directory": None}, "directory: Expected `str`, got `null`", "directory"),
-        ({"directory": ["a"]}, "directory: Expected `str`, got `array`", "directory"),
+        ({"directory": 5}, "directory must be text, not a whole number", "directory"),
+        ({"directory": None}, "directory must be text, not nothing", "directory"),
+        ({"directory": ["a"]}, "directory must be text, not a list", "directory"),
         ({"directory": "a\0b"}, "directory must be a path", "directory"),
     ],
 )

@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from fisk_ai.errors import ConfigError, ToolError
+from fisk_ai.toolkit.bounds import RESULT_LIMIT_BYTES, bounded
 from fisk_ai.toolkit.builtin import read_file
 from fisk_ai.toolkit.builtin.confined import NotAFileError, OutsideError, open_below
 from fisk_ai.toolkit.contract import CallContext, ExecDeps
@@ -111,7 +112,7 @@ async def test_a_file_that_is_not_there_is_an_answer(root: Path, path: str) -> N
         ("out", "leads out of the directory"),
         ("a/far/secret.txt", "leads out of the directory"),
         ("/etc/passwd", "it is absolute"),
-        ("absolute", "it is absolute"),
+        ("absolute", "a link on it is absolute, and so leads out of the directory"),
         ("loop", "too many levels of symbolic links"),
         ("a", "no regular file"),
         ("", "names a directory"),
@@ -144,6 +145,25 @@ async def test_a_file_over_the_limit_is_refused_not_cut(root: Path) -> None:
     assert "10 bytes" in built.description
 
 
+@pytest.mark.parametrize(
+    ("data", "encoding"),
+    [(b"a\n" * 524_288, "utf-8"), (os.urandom(1_048_576), "base64"), (b"\1" * 1_048_576, "base64")],
+)
+async def test_the_largest_file_there_may_be_is_a_result_that_is_passed_on_whole(
+    root: Path, data: bytes, encoding: str
+) -> None:
+    (root / "big").write_bytes(data)
+    outcome = await tool({"root": str(root)}).execute(CallContext(), b'{"path":"big"}', ExecDeps())
+    assert bounded(outcome.output) is outcome.output
+    assert json.loads(outcome.output)["encoding"] == encoding
+
+
+async def test_a_file_that_would_be_cut_as_a_result_is_refused(root: Path) -> None:
+    (root / "big").write_bytes(bytes(RESULT_LIMIT_BYTES))
+    built = tool({"root": str(root), "max_bytes": 2 * RESULT_LIMIT_BYTES})
+    assert f"over the limit of {RESULT_LIMIT_BYTES} bytes" in await refusal(built, "big")
+
+
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no such file system")
 async def test_a_file_that_says_it_is_empty_is_bounded_all_the_same() -> None:
     built = tool({"root": "/proc/self", "max_bytes": 5})
@@ -165,10 +185,10 @@ async def test_the_root_starts_at_the_base_and_is_the_base_by_default(root: Path
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"roots": "x"}, "unknown field `roots`"),
-        ({"root": 1}, "at `$.root`"),
-        ({"max_bytes": "9"}, "at `$.max_bytes`"),
-        ({"max_bytes": True}, "at `$.max_bytes`"),
+        ({"roots": "x"}, 'options: unknown key "roots", known are [root max_bytes]'),
+        ({"root": 1}, "root must be text, not a whole number"),
+        ({"max_bytes": "9"}, "max_bytes must be a whole number, not text"),
+        ({"max_bytes": True}, "max_bytes must be a whole number, not true or false"),
         ({"max_bytes": 0}, "max_bytes must be positive, got 0"),
     ],
 )
@@ -177,7 +197,7 @@ def test_options_are_read_strictly(options: dict[str, object], reason: str) -> N
         tool(options)
     assert str(caught.value).startswith("invalid read_file options: ")
     assert reason in str(caught.value)
-    assert caught.value.key == "harness.tools"
+    assert caught.value.key == f"options.{next(iter(options))}"
 
 
 def test_a_gated_reader_shows_the_path_a_person_decides_on(root: Path) -> None:

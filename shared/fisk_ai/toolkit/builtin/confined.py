@@ -52,6 +52,8 @@ class _Walk:
         self._names: deque[str] = deque()
 
     def open(self, path: str) -> int:
+        if path.startswith("/"):
+            raise OutsideError("it is absolute")
         self._push(path)
         while self._names:
             name = self._names.popleft()
@@ -70,8 +72,6 @@ class _Walk:
             os.close(descriptor)
 
     def _push(self, path: str) -> None:
-        if path.startswith("/"):
-            raise OutsideError("it is absolute")
         names = [name for name in path.split("/") if name not in ("", ".")]
         self._names.extendleft(reversed(names))
 
@@ -104,7 +104,10 @@ class _Walk:
         self._links += 1
         if self._links > LINK_LIMIT:
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
-        self._push(os.readlink(name, dir_fd=here))
+        target = os.readlink(name, dir_fd=here)
+        if target.startswith("/"):
+            raise OutsideError("a link on it is absolute, and so leads out of the directory")
+        self._push(target)
         return True
 
     @staticmethod

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import msgspec
 
+from fisk_ai import options as tool_options
 from fisk_ai.text import gojson, sanitise, words
 from fisk_ai.toolkit.behavior import Behavior
-from fisk_ai.toolkit.builtin import options as tool_options
-from fisk_ai.toolkit.builtin.factory import builtin_tool
+from fisk_ai.toolkit.builtin.factory import OPTIONS_KEY, builtin_tool
 from fisk_ai.toolkit.functool import (
     Confirm,
     Exposure,
@@ -28,7 +28,7 @@ TEXT_LIMIT = 400
 """Code points of the text in a trace or a question, which have a few more."""
 
 
-class _Options(msgspec.Struct, forbid_unknown_fields=True):
+class _Options(msgspec.Struct):
     pass
 
 
@@ -36,13 +36,15 @@ class _Input(msgspec.Struct, kw_only=True):
     text: str
 
 
-def build(options: Mapping[str, object], *, gated: bool, base: Path | None) -> FunctionTool:
+def build(
+    options: Mapping[str, object], *, gated: bool, base: Path | None, key: str = OPTIONS_KEY
+) -> FunctionTool:
     """Build the tool, which takes no options.
 
     Raises:
         ConfigError: it was given some.
     """
-    tool_options.read(NAME, options, _Options)
+    tool_options.decode(NAME, options, _Options, key=key)
     return builtin_tool(
         FunctionSpec(
             name=NAME,

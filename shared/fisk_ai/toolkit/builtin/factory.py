@@ -7,6 +7,9 @@ from dataclasses import replace
 from fisk_ai.errors import SetupError
 from fisk_ai.toolkit.functool import Exposure, FunctionSpec, FunctionTool
 
+OPTIONS_KEY = "options"
+"""Where a tool's options stand that is built outside a list."""
+
 
 def builtin_tool(spec: FunctionSpec, *, expose: Exposure) -> FunctionTool:
     """Build one; ``expose`` is asked for apart so that nobody serves a tool by leaving it out.

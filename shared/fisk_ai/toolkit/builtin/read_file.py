@@ -5,18 +5,20 @@ from __future__ import annotations
 import asyncio
 import base64
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
-from fisk_ai.errors import ConfigError, ToolError
+from fisk_ai import options as tool_options
+from fisk_ai.errors import ToolError
 from fisk_ai.text import gojson, words
 from fisk_ai.toolkit.behavior import Behavior
-from fisk_ai.toolkit.builtin import options as tool_options
+from fisk_ai.toolkit.bounds import RESULT_LIMIT_BYTES
 from fisk_ai.toolkit.builtin.confined import NotAFileError, OutsideError, open_below
-from fisk_ai.toolkit.builtin.factory import builtin_tool
+from fisk_ai.toolkit.builtin.factory import OPTIONS_KEY, builtin_tool
 from fisk_ai.toolkit.functool import (
     Confirm,
     Exposure,
@@ -35,7 +37,7 @@ PATH_LIMIT = 400
 """Code points of a path in a message, a trace or a question, which have a few more."""
 
 
-class _Options(msgspec.Struct, forbid_unknown_fields=True):
+class _Options(msgspec.Struct):
     root: str = ""
     max_bytes: int = DEFAULT_MAX_BYTES
 
@@ -50,18 +52,20 @@ class _Place:
     max_bytes: int
 
 
-def build(options: Mapping[str, object], *, gated: bool, base: Path | None) -> FunctionTool:
+def build(
+    options: Mapping[str, object], *, gated: bool, base: Path | None, key: str = OPTIONS_KEY
+) -> FunctionTool:
     """Build the tool; a relative ``root`` starts at ``base``, an absent one is ``base``.
+
+    ``key`` is where the options stand in a configuration.
 
     Raises:
         ConfigError: options it does not take.
     """
-    given = tool_options.read(NAME, options, _Options)
+    given = tool_options.decode(NAME, options, _Options, key=key)
     if given.max_bytes < 1:
-        raise ConfigError(
-            f"invalid {NAME} options: max_bytes must be positive, got {given.max_bytes}",
-            key="harness.tools",
-        )
+        reason = f"max_bytes must be positive, got {given.max_bytes}"
+        raise tool_options.invalid(NAME, reason, key=key, name="max_bytes")
     place = _Place(root=(base or Path()) / given.root, max_bytes=given.max_bytes)
 
     async def read(raw: bytes, context: FunctionContext) -> str:
@@ -104,7 +108,14 @@ def _result(place: _Place, path: str) -> str:
         if not place.root.is_dir():
             raise _refused(path, "the root directory of this tool is not there") from exc
         return gojson.dumps({"path": path, "found": False}).decode()
-    encoding, content = _content(data)
+    for encoding, content in _contents(data):
+        text = _json(path, data, encoding, content)
+        if len(text) <= RESULT_LIMIT_BYTES:
+            return text.decode()
+    raise _refused(path, f"as a result it would be over the limit of {RESULT_LIMIT_BYTES} bytes")
+
+
+def _json(path: str, data: bytes, encoding: str, content: str) -> bytes:
     return gojson.dumps(
         {
             "path": path,
@@ -113,7 +124,7 @@ def _result(place: _Place, path: str) -> str:
             "encoding": encoding,
             "content": content,
         }
-    ).decode()
+    )
 
 
 def _read(place: _Place, path: str) -> bytes:
@@ -143,8 +154,8 @@ def _refused(path: str, why: str) -> ToolError:
     return ToolError(f"cannot read {words.elided(path, PATH_LIMIT)}: {why}")
 
 
-def _content(data: bytes) -> tuple[str, str]:
-    try:
-        return "utf-8", data.decode()
-    except UnicodeDecodeError:
-        return "base64", base64.b64encode(data).decode()
+def _contents(data: bytes) -> Iterator[tuple[str, str]]:
+    """Return the content as text if it is one, and as base64, which no escape makes longer."""
+    with suppress(UnicodeDecodeError):
+        yield "utf-8", data.decode()
+    yield "base64", base64.b64encode(data).decode()
