@@ -75,8 +75,11 @@ class PromptsChannel:
         *,
         version: str = "",
         keepalive_s: float = KEEPALIVE_S,
+        human_paced: bool = True,
     ) -> None:
         """Check the configuration.
+
+        ``human_paced`` says that a caller may be a person who takes minutes to go on.
 
         Raises:
             ConfigError: prompts are not enabled, or the agent's card cannot be built.
@@ -93,6 +96,7 @@ class PromptsChannel:
         self._service = service
         self._store = store
         self._keepalive_s = keepalive_s
+        self._human_paced = human_paced
         self._questions = (
             Questions(window_s=a2a.request_timeout_s, elicit_max_s=a2a.prompts.elicit_max_s)
             if a2a.prompts.elicit
@@ -224,7 +228,8 @@ class PromptsChannel:
             faults.point(faults.Point.TASK_ACKED)
             await self._replay(task)
             if not self._admission.draining:
-                self._ready.put_nowait((task, work_of(task, token)))
+                work = work_of(task, token, human_paced=self._human_paced)
+                self._ready.put_nowait((task, work))
                 handed = True
         finally:
             if not handed:

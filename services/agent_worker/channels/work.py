@@ -13,7 +13,7 @@ from fisk_ai.toolkit.builtin.hitl import late_answer
 from fisk_ai.toolkit.prompter import DefaultDenyPrompter
 
 
-def work_of(task: Task, token: str) -> Work:
+def work_of(task: Task, token: str, *, human_paced: bool) -> Work:
     """Return the work of ``task``; ``token`` names its conversation."""
     request = task.request
     prompt, context = "", ""
@@ -31,7 +31,7 @@ def work_of(task: Task, token: str) -> Work:
         caller=Caller(name=request.sender.name),
         events=task.narration,
         prompter=task.prompter or DefaultDenyPrompter(),
-        human_paced=True,
+        human_paced=human_paced,
         traceparent=request.traceparent,
     )
 
