@@ -40,12 +40,19 @@ async def run(
     started = time.monotonic()
     config = resources.load_config(arguments, environ)
     place = Place(arguments=arguments, environ=environ)
-    built = await resources.build(config, place, additions or Additions())
+    with config.placing():
+        built = await resources.build(config, place, additions or Additions())
     try:
         service = await built.connection.service(config.identity)
-        channel = PromptsChannel(
-            config, built.connection, service, built.store, version=__version__
-        )
+        with config.placing():
+            channel = PromptsChannel(
+                config,
+                built.connection,
+                service,
+                built.store,
+                version=__version__,
+                human_paced=not arguments.no_operator,
+            )
         worker = _Worker(config, arguments, built, channel, service)
         await channel.start()
         worker.listen_for_ends()

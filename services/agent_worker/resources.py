@@ -78,7 +78,8 @@ def load_config(arguments: Arguments, environ: Mapping[str, str]) -> Config:
     if arguments.hosted:
         config = config.hosted(operator=not arguments.no_operator)
     flag = str(arguments.root_dir) if arguments.root_dir is not None else None
-    base = root_directory(flag, config.root_directory)
+    with config.placing():
+        base = root_directory(flag, config.root_directory)
     return config.model_copy(update={"root_directory": str(base) if base is not None else ""})
 
 

@@ -64,14 +64,15 @@ def configured_store(
 
     refuse_unbuilt(config, below="harness.sessions")
     declared = config.harness.sessions
-    return choice.open_store(
-        declared.backend,
-        declared.options,
-        state_dir=state_dir,
-        base=root_directory(root_dir, config.root_directory),
-        environ=environ,
-        read_only=read_only,
-    )
+    with config.placing():
+        return choice.open_store(
+            declared.backend,
+            declared.options,
+            state_dir=state_dir,
+            base=root_directory(root_dir, config.root_directory),
+            environ=environ,
+            read_only=read_only,
+        )
 
 
 def session_directory(
@@ -93,9 +94,8 @@ def session_directory(
     from fisk_ai.config import Mode, load  # noqa: PLC0415 - pydantic, only where a file is read
 
     config = load(Path(config_path), Mode.LENIENT)
-    if state_dir:
-        return Path(state_dir).absolute()
-    return configured_directory(config, root_dir=root_dir, environ=environ)
+    directory = configured_directory(config, root_dir=root_dir, environ=environ)
+    return Path(state_dir).absolute() if state_dir else directory
 
 
 def configured_directory(
@@ -109,5 +109,6 @@ def configured_directory(
     declared = config.harness.sessions
     if declared.backend != FILE_BACKEND:
         return None
-    base = root_directory(root_dir, config.root_directory)
-    return directory_of(StoreConfig(options=declared.options, store_dir=base, environ=environ))
+    with config.placing():
+        base = root_directory(root_dir, config.root_directory)
+        return directory_of(StoreConfig(options=declared.options, store_dir=base, environ=environ))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NoReturn, cast
 
@@ -54,6 +54,11 @@ class Document:
             if path[:end] in self.positions:
                 return self.positions[path[:end]]
         return _START
+
+    def without(self, path: KeyPath) -> Document:
+        """Return a copy in which nothing at or below ``path`` counts as written."""
+        kept = {at: place for at, place in self.positions.items() if at[: len(path)] != path}
+        return replace(self, positions=kept)
 
     def placed(self, error: ConfigError) -> ConfigError:
         """Return ``error`` with the place of its key, if the file writes that key."""

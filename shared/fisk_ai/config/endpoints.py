@@ -5,7 +5,7 @@ An endpoint that is not built yet has its row, too: its needs are part of the fi
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -39,6 +39,7 @@ class _Endpoint:
     context: Callable[[Config], str] = lambda config: config.nats_context
 
 
+_TO_RUN: Final = "to run an agent"
 _SUBJECTS: Final = "it keys the subjects this agent answers on"
 
 _JOBS: Final = _Endpoint(
@@ -78,12 +79,17 @@ def require_agent(config: Config, broker: Broker) -> None:
     Raises:
         ConfigError: the first thing missing.
     """
-    _require_peers(config, broker)
-    if not _serves_mcp_alone(config):
-        _require_prompt(config, "to run an agent")
-    if _JOBS.enabled(config):
-        _require_broker(config, _JOBS, broker)
-    _require_model(config, "to run an agent")
+    for refused in agent_refusals(config, broker):
+        raise refused
+
+
+def agent_refusals(config: Config, broker: Broker) -> Iterator[ConfigError]:
+    """Yield everything missing to run the loop for one person, in the order it is asked for."""
+    for require in _AGENT:
+        try:
+            require(config, broker)
+        except ConfigError as exc:
+            yield exc
 
 
 def require_served(config: Config, broker: Broker) -> None:
@@ -98,6 +104,20 @@ def require_served(config: Config, broker: Broker) -> None:
         _require_all(config, endpoint, broker)
     _require_peers(config, broker)
     _require_shared_sessions(config, broker)
+
+
+def _require_own_prompt(config: Config, _broker: Broker) -> None:
+    if not _serves_mcp_alone(config):
+        _require_prompt(config, _TO_RUN)
+
+
+def _require_job_broker(config: Config, broker: Broker) -> None:
+    if _JOBS.enabled(config):
+        _require_broker(config, _JOBS, broker)
+
+
+def _require_own_model(config: Config, _broker: Broker) -> None:
+    _require_model(config, _TO_RUN)
 
 
 def _serves_mcp_alone(config: Config) -> bool:
@@ -188,3 +208,6 @@ def _require_model(config: Config, when: str) -> None:
             f"llm.model is required {when}: name the model to ask, such as claude-sonnet-5",
             key="llm.model",
         )
+
+
+_AGENT: Final = (_require_peers, _require_own_prompt, _require_job_broker, _require_own_model)

@@ -41,7 +41,7 @@ def loads(text: str, mode: Mode, *, source: Path, broker: Broker = Broker.NAMED)
             the first failure is told.
     """
     read = document.read(text, source)
-    written = schema.unmarshal(read).read_from(source)
+    written = schema.unmarshal(read).read_from(read)
     try:
         return _checked(written, mode, broker)
     except ConfigError as exc:

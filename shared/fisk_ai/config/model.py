@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Generator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Self
 
 from pydantic import Field, PrivateAttr
 
 from fisk_ai.config.block import Block, Text, ToolFilter, seconds
+from fisk_ai.config.document import Document
 from fisk_ai.config.expose import A2A, Expose, ExposeAgent, Prompts
 from fisk_ai.config.harness import Harness
 from fisk_ai.config.llm import Llm
 from fisk_ai.config.telemetry import Telemetry
+from fisk_ai.errors import ConfigError
 
 DEFAULT_MCP_TIMEOUT_S: Final = 30.0
 
@@ -24,10 +28,11 @@ class _Origin:
     source: Path
     directory: Path
     derived_identity: str = ""
+    document: Document | None = field(default=None, compare=False, repr=False)
 
     @classmethod
-    def of(cls, source: Path, *, derived_identity: str = "") -> _Origin:
-        return cls(source, source.absolute().parent, derived_identity)
+    def of(cls, source: Path) -> _Origin:
+        return cls(source, source.absolute().parent)
 
 
 class RemoteAgent(Block):
@@ -118,7 +123,8 @@ class Config(Block):
         """Return a copy whose model is the script at ``path``: no key, no network."""
         options: dict[str, object] = {"script": str(path.absolute())}
         llm = self.llm.model_copy(update={"provider": "scripted", "options": options})
-        return self.model_copy(update={"llm": llm})
+        document = self._origin.document and self._origin.document.without(("llm", "options"))
+        return self._copy(replace(self._origin, document=document), {"llm": llm})
 
     def hosted(self, *, operator: bool = True) -> Self:
         """Return a copy that answers one prompt at a time and exposes no more.
@@ -130,10 +136,22 @@ class Config(Block):
         origin = replace(self._origin, derived_identity="")
         return self._copy(origin, {"expose": Expose(agent=agent)})
 
-    def read_from(self, source: Path) -> Self:
-        """Return a copy that knows its file."""
-        origin = _Origin.of(source, derived_identity=self._origin.derived_identity)
-        return self._copy(origin, {})
+    def read_from(self, document: Document) -> Self:
+        """Return a copy that knows its file, and where each of its keys is written."""
+        return self._copy(replace(_Origin.of(document.source), document=document), {})
+
+    def placed(self, error: ConfigError) -> ConfigError:
+        """Return ``error`` with the place of its key, if the file writes that key."""
+        document = self._origin.document
+        return error if document is None else document.placed(error)
+
+    @contextmanager
+    def placing(self) -> Generator[None]:
+        """Say where the key is written that is refused within: :meth:`placed` of what is raised."""
+        try:
+            yield
+        except ConfigError as exc:
+            raise self.placed(exc) from exc.__cause__
 
     def derived_as(self, identity: str) -> Self:
         """Return a copy named ``identity`` that knows that nobody chose this name."""
