@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -20,7 +20,8 @@ def open_dump(directory: Path) -> tuple[Dump, Callable[[], None]]:
     """Start a new dump and return what writes one message, and what closes the file.
 
     An existing file is replaced, not opened: a link planted under its name is dropped and never
-    followed. A failing write never fails the run.
+    followed. A failing write never fails the run: it is told once, and ends the dump, for a file
+    with a hole would mislead its reader.
 
     Raises:
         SetupError: the file cannot be created.
@@ -31,13 +32,30 @@ def open_dump(directory: Path) -> tuple[Dump, Callable[[], None]]:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
     except OSError as exc:
         raise SetupError(f"{FILE} cannot be created: {exc.strerror}", key="--a2a-debug") from exc
+    dump = _WireDump(descriptor)
+    return dump.write, dump.close
 
-    def write(direction: str, subject: str, body: bytes) -> None:
-        line = f"{rfc3339_now()} {direction} {subject} ".encode() + body + b"\n"
-        with contextlib.suppress(OSError):
-            os.write(descriptor, line)
 
-    def close() -> None:
-        os.close(descriptor)
+class _WireDump:
+    def __init__(self, descriptor: int) -> None:
+        self._descriptor = descriptor
+        self._is_over = False
 
-    return write, close
+    def write(self, direction: str, subject: str, body: bytes) -> None:
+        if self._is_over:
+            return
+        left = memoryview(f"{rfc3339_now()} {direction} {subject} ".encode() + body + b"\n")
+        try:
+            while left:  # a disk that fills up takes a part first
+                left = left[os.write(self._descriptor, left) :]
+        except OSError as exc:
+            self._is_over = True
+            print(
+                f"warning: {FILE} is incomplete, because a message could not be written: "
+                f"{exc.strerror}",
+                file=sys.stderr,
+            )
+
+    def close(self) -> None:
+        self._is_over = True
+        os.close(self._descriptor)

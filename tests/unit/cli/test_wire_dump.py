@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import re
+import resource
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from fisk_ai.cli.wire_dump import FILE, open_dump
 from fisk_ai.errors import SetupError
+
+
+@pytest.fixture
+def full_at() -> Iterator[Callable[[int], None]]:
+    """Return what lets no file of this process grow beyond so many bytes, as a full disk would."""
+    before = resource.getrlimit(resource.RLIMIT_FSIZE)
+    yield lambda size: resource.setrlimit(resource.RLIMIT_FSIZE, (size, before[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, before)
 
 
 def test_a_message_is_one_line_that_only_its_owner_can_read(tmp_path: Path) -> None:
@@ -46,10 +56,29 @@ def test_a_directory_in_its_place_is_refused(tmp_path: Path) -> None:
         open_dump(tmp_path)
 
 
-def test_a_failing_write_fails_nothing(tmp_path: Path) -> None:
+def test_what_does_not_fit_the_disk_is_told_once_and_fails_nothing(
+    tmp_path: Path, full_at: Callable[[int], None], capsys: pytest.CaptureFixture[str]
+) -> None:
     dump, close = open_dump(tmp_path)
     dump(">", "s", b"kept")
+    full_at((tmp_path / FILE).stat().st_size + 50)
+    for _ in range(3):
+        dump(">", "s", b"lost" * 100)
     close()
-    dump(">", "s", b"lost")
-    (line,) = (tmp_path / FILE).read_bytes().splitlines()
+    assert capsys.readouterr().err == (
+        "warning: a2a-debug.log is incomplete, because a message could not be written: "
+        "File too large\n"
+    )
+    line, cut = (tmp_path / FILE).read_bytes().splitlines()
     assert line.endswith(b"> s kept")
+    assert len(cut) == 50
+
+
+def test_a_message_behind_the_end_is_dropped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    dump, close = open_dump(tmp_path)
+    close()
+    dump(">", "s", b"late")
+    assert (tmp_path / FILE).read_bytes() == b""
+    assert capsys.readouterr().err == ""
