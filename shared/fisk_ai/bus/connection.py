@@ -11,10 +11,11 @@ import asyncio
 import contextlib
 from collections.abc import Awaitable, Callable, Mapping
 
+from fisk_ai.bus.client import Client, subscribe
 from fisk_ai.bus.guard import DEFAULT_BOUND, Guard, ReplyRule, Watch, close_all
 from fisk_ai.bus.health import Health
 from fisk_ai.bus.inbox import Inbox, received
-from fisk_ai.bus.library import LOST, Client, errors, subscribe
+from fisk_ai.bus.library import LOST, errors
 from fisk_ai.bus.login import Login, log_in
 from fisk_ai.bus.messages import Handler, Inbound, Received, wire_bytes
 from fisk_ai.bus.options import ConnectOptions, check_inbox, checked_prefixes

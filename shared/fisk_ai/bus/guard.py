@@ -16,8 +16,9 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from fisk_ai.bus.client import Client, Limits, subscribe
 from fisk_ai.bus.inbox import plain_headers
-from fisk_ai.bus.library import LOST, Client, Limits, Msg, Subscription, subscribe
+from fisk_ai.bus.library import LOST, Msg, Subscription
 from fisk_ai.bus.messages import Handler, Inbound, Send
 from fisk_ai.bus.options import BUILT_IN_PREFIXES
 from fisk_ai.bus.pace import Pace
@@ -33,6 +34,10 @@ PENDING = Limits(messages=1024, body_bytes=64 * 1024 * 1024)
 
 CLOSE_TIMEOUT_S = 10.0
 """How long a closing subscription waits for its requests before it cancels them."""
+
+REPLY_LIMIT = 1024
+"""Longest reply subject in characters: a broker closes the connection of whoever sends a line of
+more than 4096 bytes, and the caller's line need not have passed under the same limit as ours."""
 
 INTERNAL_ERROR = "the request failed inside the service"
 """All that a caller learns of a bug of ours."""
@@ -50,7 +55,8 @@ class ReplyRule:
         """Say whether ``reply`` is absent or a literal subject under an accepted prefix."""
         if not reply:
             return True
-        return reply.startswith(self._starts) and bool(_LITERAL_SUBJECT.fullmatch(reply))
+        fits = len(reply) <= REPLY_LIMIT and reply.startswith(self._starts)
+        return fits and bool(_LITERAL_SUBJECT.fullmatch(reply))
 
 
 @dataclass(frozen=True, slots=True)

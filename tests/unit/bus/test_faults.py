@@ -10,8 +10,8 @@ import pytest
 
 from fisk_ai.bus import guard
 from fisk_ai.bus.broker import Broker
+from fisk_ai.bus.client import Limits
 from fisk_ai.bus.connection import Connection, ConnectOptions, Inbound, Received, connect
-from fisk_ai.bus.library import Limits
 from fisk_ai.errors import BusError, NoRespondersError
 
 Serve = Callable[[str], AbstractAsyncContextManager[str]]

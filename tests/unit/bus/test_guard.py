@@ -49,8 +49,15 @@ FOREIGN = [
     "_INBOX..x",
     "_INBOX.>",
     "_INBOX.*",
+    "_INBOX." + "x" * (guard.REPLY_LIMIT - 6),
 ]
-ACCEPTED = ["_INBOX.a", "_INBOX.a.b", "_INBOX_peer.x", "two.tokens.x"]
+ACCEPTED = [
+    "_INBOX." + "x" * (guard.REPLY_LIMIT - 7),
+    "_INBOX.a",
+    "_INBOX.a.b",
+    "_INBOX_peer.x",
+    "two.tokens.x",
+]
 
 
 @both
@@ -279,7 +286,7 @@ def test_nothing_subscribes_beside_the_guard_and_the_inbox() -> None:
     root = bus.parents[2]
     product = [file for part in ("shared", "services") for file in (root / part).rglob("*.py")]
 
-    assert _callers("subscribe", product) == {"library.py", "guard.py", "connection.py"}
+    assert _callers("subscribe", product) == {"client.py", "guard.py", "connection.py"}
     assert _callers("pull_subscribe", product) == set()
     assert _callers("add_service", product) == set()
     assert _callers("listen", list(bus.rglob("*.py"))) == {"service.py", "connection.py"}
