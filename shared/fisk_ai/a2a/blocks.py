@@ -27,6 +27,7 @@ from fisk_ai.a2a.messages import (
     WarningBlockEvent,
 )
 from fisk_ai.llm.model import Delta, Response, TextBlock, ThinkingBlock, Usage
+from fisk_ai.llm.usage import COUNT_MAX
 from fisk_ai.text.sanitise import clean_surrogates
 from fisk_ai.text.trim import closing_fence, utf8_prefix
 
@@ -64,14 +65,19 @@ def with_note(kept: str) -> str:
 def usage_counts(usage: Usage, *, llm_calls: int = 0, tool_calls: int = 0) -> UsageCounts:
     """Return usage as it travels: the input total includes what the cache served."""
     return UsageCounts(
-        input_tokens=usage.input + usage.cache_read + usage.cache_create,
-        output_tokens=usage.output,
-        cache_read_tokens=usage.cache_read,
-        cache_create_tokens=usage.cache_create,
-        thinking_tokens=usage.thinking,
+        input_tokens=_count(usage.input + usage.cache_read + usage.cache_create),
+        output_tokens=_count(usage.output),
+        cache_read_tokens=_count(usage.cache_read),
+        cache_create_tokens=_count(usage.cache_create),
+        thinking_tokens=_count(usage.thinking),
         llm_calls=llm_calls,
         tool_calls=tool_calls,
     )
+
+
+def _count(tokens: int) -> int:
+    """Return a sum as every reader can hold it."""
+    return min(max(tokens, 0), COUNT_MAX)
 
 
 def blocks_of_response(response: Response, *, terminal: bool) -> list[EventBlock]:

@@ -13,33 +13,27 @@ from collections.abc import Awaitable, Callable, Mapping
 from msgspec import structs
 
 from fisk_ai.a2a import codec
-from fisk_ai.a2a.blocks import trimmed, with_note, without_input
+from fisk_ai.a2a.blocks import trimmed, without_input
+from fisk_ai.a2a.last_words import forms
 from fisk_ai.a2a.messages import (
     FINAL_HEADER,
     Ack,
     AnyMessage,
     AnyQuestion,
     AnyRequest,
-    ErrorTerminal,
     EventBlock,
     EventMessage,
-    Result,
     StatusBlockEvent,
     Terminal,
     protocol_of,
     reply_header,
 )
-from fisk_ai.errors import FiskError, MessageTooLargeError
-from fisk_ai.text.sanitise import clean_surrogates
-from fisk_ai.text.trim import utf8_prefix
+from fisk_ai.errors import FiskError, MessageTooLargeError, ProtocolError
 
 _log = logging.getLogger("fisk_ai.a2a")
 
 KEEPALIVE_S = 15.0
 """Silence after which a task says that it is running."""
-
-_ANSWER_SIZES = (524_288, 262_144, 131_072, 65_536)
-"""Bytes tried for an answer that does not fit: escapes can blow a byte up to six."""
 
 Publish = Callable[[bytes, Mapping[str, str]], Awaitable[None]]
 
@@ -84,15 +78,14 @@ class ReplySet:
         Raises:
             BusError, ProtocolError: it did not go out; nothing else may follow.
         """
-        message = Ack(
+        least = Ack(
             **reply_header(self.request, self.identity),
             accepted=accepted,
-            reason=trimmed(reason)[0],
             conversation_token=conversation_token,
-            max_tokens=max_tokens,
         )
+        whole = structs.replace(least, reason=trimmed(reason)[0], max_tokens=max_tokens)
         async with self._sending:
-            await self._send(message)
+            await self._send(whole if _is_sound(whole) else least)
         if accepted and self.stream:
             self._keepalive = asyncio.create_task(self._keep_alive(), name="keep a set alive")
 
@@ -122,6 +115,8 @@ class ReplySet:
     async def finish(self, terminal: Terminal) -> bool:
         """Send the terminal, cut to fit, and end the set; ``False`` when it was over already.
 
+        What breaks a rule is left out: some terminal goes out while the broker is there.
+
         Raises:
             BusError, ProtocolError: the terminal did not go out; the set is over all the same.
         """
@@ -130,8 +125,20 @@ class ReplySet:
         self._ended = True
         async with self._sending:
             self._stop()
-            await self._send(_fitting(terminal), {FINAL_HEADER: "true"})
+            await self._send_last(terminal)
         return True
+
+    async def _send_last(self, terminal: Terminal) -> None:
+        header, refusal = reply_header(self.request, self.identity), None
+        for form in forms(terminal, header):
+            try:
+                await self._send(form, {FINAL_HEADER: "true"})
+            except MessageTooLargeError as exc:
+                refusal = exc
+                continue
+            return
+        if refusal is not None:
+            raise refusal
 
     def abandon(self) -> None:
         """End the set without a terminal: its ack did not go out."""
@@ -173,25 +180,11 @@ class ReplySet:
         self._sent_at = asyncio.get_running_loop().time()
 
 
-def _fitting(terminal: Terminal) -> Terminal:
-    if isinstance(terminal, ErrorTerminal):
-        return structs.replace(terminal, error=trimmed(terminal.error)[0])
-    whole = structs.replace(terminal, text=clean_surrogates(terminal.text))
-    if _fits(whole):
-        return whole
-    _log.warning("the answer of %s does not fit one message and was cut", terminal.request)
-    cut = (_cut(whole, size) for size in _ANSWER_SIZES)
-    return next(candidate for candidate in cut if _fits(candidate))
-
-
-def _cut(terminal: Result, size_bytes: int) -> Result:
-    return structs.replace(terminal, text=with_note(utf8_prefix(terminal.text, size_bytes)))
-
-
-def _fits(terminal: Result) -> bool:
-    # The number and the header's ids are of a few dozen bytes: room for the largest is kept.
+def _is_sound(ack: Ack) -> bool:
+    """Say whether a receiver takes it; one that breaks a rule must not keep a task from running."""
     try:
-        codec.encode(structs.replace(terminal, sequence=2**63))
-    except MessageTooLargeError:
+        codec.encode(ack)
+    except ProtocolError as exc:
+        _log.error("an ack breaks a rule and is sent with less: %s", exc)
         return False
     return True

@@ -6,6 +6,8 @@ budget is looked at before a batch, never after an answer.
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from fisk_ai.agent import batch
 from fisk_ai.agent.active import ActiveRun
 from fisk_ai.agent.ask import ask
@@ -17,6 +19,7 @@ from fisk_ai.agent.hooks import PostModelCall
 from fisk_ai.agent.stats import count_reply
 from fisk_ai.errors import FiskError, ProviderError
 from fisk_ai.llm.model import Message, Response
+from fisk_ai.llm.usage import believed
 from fisk_ai.sessions.records import Assistant
 
 
@@ -46,6 +49,7 @@ async def _iterate(active: ActiveRun) -> TurnEnd | None:
     index = conversation.iteration
     conversation.iteration += 1
     response = with_own_ids(await ask(active, index), conversation.call_ids)
+    response = replace(response, usage=believed(response.usage))
     count_reply(active.stats, response.usage)
     conversation.reply(response.content, response.stop_reason)
     await active.record(_record(index, response))

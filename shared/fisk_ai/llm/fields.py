@@ -15,6 +15,7 @@ from fisk_ai.text.gojson import RawJSON, compact, loads
 Fields = Mapping[str, RawJSON]
 _NULL = RawJSON(b"null")
 _INTEGER = re.compile(rb"-?\d{1,18}")
+_HUGE = re.compile(rb"-?\d{19,}")
 
 
 def present(fields: Fields, key: str) -> bool:
@@ -48,6 +49,11 @@ def integer(fields: Fields, key: str) -> int:
     if not _INTEGER.fullmatch(value):
         raise ValueError(f"{key} must be an integer")
     return int(value)
+
+
+def count(fields: Fields, key: str) -> int:
+    """Return an integer of any size; of one with too many digits to be a count, -1."""
+    return -1 if _HUGE.fullmatch(fields.get(key, _NULL)) else integer(fields, key)
 
 
 def members(fields: Fields, key: str) -> dict[str, RawJSON]:

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from fisk_ai.errors import CorruptError, UnwritableError
 from fisk_ai.sessions import kinds, shapes
-from fisk_ai.sessions.records import MemoryRevisions, Meta, Payload, Record
+from fisk_ai.sessions.records import Assistant, MemoryRevisions, Meta, Payload, Record
 from fisk_ai.text import rawjson
 from fisk_ai.text.gojson import RawJSON, dumps
 
@@ -92,9 +92,23 @@ def _broken_rule(record: Record) -> str:
         return "a meta record is number 1 and no other is"
     if record.payload is not None and record.protocol != protocol_of(record.payload):
         return f"its protocol is {record.protocol}"
+    if isinstance(record.payload, Assistant):
+        return _broken_count(record.payload)
     if isinstance(record.payload, MemoryRevisions):
         return _broken_revision(record.payload)
     return ""
+
+
+def _broken_count(reply: Assistant) -> str:
+    counts = (
+        reply.iteration,
+        reply.in_tokens,
+        reply.out_tokens,
+        reply.cache_read_tokens,
+        reply.cache_create_tokens,
+        reply.thinking_tokens,
+    )
+    return "a count is negative" if min(counts) < 0 else ""
 
 
 def _too_deep(body: bytes) -> str:

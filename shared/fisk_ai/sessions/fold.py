@@ -19,6 +19,7 @@ from fisk_ai.llm.model import (
     Usage,
     text_of,
 )
+from fisk_ai.llm.usage import sound_count
 from fisk_ai.sessions import doubt
 from fisk_ai.sessions.codec import is_known
 from fisk_ai.sessions.records import (
@@ -71,12 +72,13 @@ class _Tally:
 
     def add_reply(self, reply: Assistant) -> None:
         self.llm_calls += 1
+        # Journals hold what a model reported; one that was written unchecked must not lower a sum.
         self.usage = Usage(
-            input=self.usage.input + reply.in_tokens,
-            output=self.usage.output + reply.out_tokens,
-            cache_read=self.usage.cache_read + reply.cache_read_tokens,
-            cache_create=self.usage.cache_create + reply.cache_create_tokens,
-            thinking=self.usage.thinking + reply.thinking_tokens,
+            input=self.usage.input + sound_count(reply.in_tokens),
+            output=self.usage.output + sound_count(reply.out_tokens),
+            cache_read=self.usage.cache_read + sound_count(reply.cache_read_tokens),
+            cache_create=self.usage.cache_create + sound_count(reply.cache_create_tokens),
+            thinking=self.usage.thinking + sound_count(reply.thinking_tokens),
         )
 
     def add_call(self, result: ToolResult) -> None:

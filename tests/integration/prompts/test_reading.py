@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from fisk_ai.a2a import messages as m
+from fisk_ai.llm.model import Usage
 from fisk_ai.sessions.file import FileStore
 from fisk_ai.sessions.ids import session_id_for_token
 from fisk_ai.sessions.records import Assistant, Meta, Record, User
@@ -107,6 +108,27 @@ async def test_a_follow_up_may_ask_for_history_first(bench: Bench) -> None:
     end = caller.blocks[2]
     assert isinstance(end, m.StatusBlockEvent)
     assert (end.phase, end.count, end.truncated) == ("replay_end", 1, True)
+
+
+async def test_an_older_journal_with_negative_counts_is_read_and_continued(
+    bench: Bench, tmp_path: Path
+) -> None:
+    await bench.serve(model(say("one"), say("two", usage=Usage(input=-9, output=-9))))
+    client = bench.client()
+    token = (await client.run(prompt(), RecordingCaller())).token
+    (journal,) = (tmp_path / "runs").rglob(f"{session_id_for_token('billing', token)}*.json")
+    written = journal.read_bytes()
+    assert b'"in_tokens":1' in written
+    journal.write_bytes(written.replace(b'"in_tokens":1', b'"in_tokens":-10'))
+    reader = RecordingCaller()
+    end = await client.run(m.RequestRead(**header(), conversation_token=token, replay=9), reader)
+    assert isinstance(end.terminal, m.Result)
+    assert end.terminal.usage == m.UsageCounts(output_tokens=1)
+    assert names(reader.blocks) == ["Status", "Prompt", "Text", "Status"]
+    end = await client.run(prompt("more", token=token), RecordingCaller())
+    assert text_of(end) == "two"
+    assert isinstance(end.terminal, m.Result)
+    assert end.terminal.usage == m.UsageCounts(output_tokens=1, llm_calls=2)
 
 
 async def test_a_conversation_that_cannot_be_read_is_told_without_its_detail(

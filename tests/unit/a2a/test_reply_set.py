@@ -5,17 +5,18 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Mapping
+from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from msgspec import Raw
+from msgspec import Raw, structs
 
 from fisk_ai.a2a import codec
 from fisk_ai.a2a import messages as m
 from fisk_ai.a2a.blocks import TRIM_NOTE, call_block
 from fisk_ai.a2a.reply_set import ReplySet
-from fisk_ai.errors import BusError, FiskError, ProtocolError
+from fisk_ai.errors import BusError, FiskError, MessageTooLargeError
 from fisk_ai.testing.wire import RecordedWire
 
 BLOCK = m.TextBlockEvent(text="hello")
@@ -176,13 +177,86 @@ async def test_an_error_with_half_a_surrogate_is_still_told(wire: RecordedWire) 
     assert terminal.error == "bad \ufffd"
 
 
-async def test_a_message_that_its_receiver_would_refuse_is_not_sent(wire: RecordedWire) -> None:
+POISON = m.UsageCounts(input_tokens=-1)
+NO_TEXT = cast("str", 5)
+FACTS: list[dict[str, object]] = [
+    {"usage": POISON},
+    {"stop_reason": "End Turn"},
+    {"trace_id": NO_TEXT},
+    {"content_exported": "no"},
+    {"traceparent": NO_TEXT},
+    {"parent": NO_TEXT},
+    {"must_understand": 2},
+    {"recipient": m.Sender(name="two words")},
+    {"usage": POISON, "stop_reason": "", "trace_id": 5, "content_exported": 1, "parent": b""},
+]
+
+
+@pytest.mark.parametrize("facts", FACTS)
+async def test_an_answer_whose_facts_break_a_rule_is_still_told(
+    wire: RecordedWire, facts: dict[str, object]
+) -> None:
+    reply_set = a_set(wire)
+    await reply_set.ack(accepted=True)
+    assert await reply_set.finish(structs.replace(a_result(reply_set), **facts))
+    terminal = wire.messages()[-1]
+    assert isinstance(terminal, m.Result)
+    assert (terminal.text, terminal.stop_reason) == ("done", "end_turn")
+    assert sequences(wire) == [1, 2]
+
+
+@pytest.mark.parametrize("facts", [*FACTS, {"code": NO_TEXT}, {"error": NO_TEXT}])
+async def test_an_error_whose_facts_break_a_rule_is_still_told(
+    wire: RecordedWire, facts: dict[str, object]
+) -> None:
     reply_set = a_set(wire)
     await reply_set.ack(accepted=True)
     header = m.reply_header(reply_set.request, "agent")
-    with pytest.raises(ProtocolError):
-        await reply_set.finish(m.Result(**header, stop_reason="End Turn"))
-    assert sequences(wire) == [1]
+    whole = m.ErrorTerminal(**header, error="no disk", code="failed", stop_reason="error")
+    assert await reply_set.finish(structs.replace(whole, **facts))
+    terminal = wire.messages()[-1]
+    assert isinstance(terminal, m.ErrorTerminal)
+    assert (terminal.code, terminal.stop_reason) == ("failed", "error")
+    assert terminal.error in (
+        "no disk",
+        "the task ended, and how it ended could not be told; see the log of the worker",
+    )
+
+
+async def test_a_terminal_of_which_nothing_can_be_told_is_a_failure(wire: RecordedWire) -> None:
+    reply_set = a_set(wire)
+    await reply_set.ack(accepted=True)
+    await reply_set.finish(a_result(reply_set, NO_TEXT))
+    terminal = wire.messages()[-1]
+    assert isinstance(terminal, m.ErrorTerminal)
+    assert (terminal.code, terminal.stop_reason) == ("failed", "error")
+    assert wire.headers[-1] == {m.FINAL_HEADER: "true"}
+
+
+@pytest.mark.parametrize("limit", [300_000, 6_000, 800])
+async def test_a_terminal_is_cut_to_what_the_broker_takes(wire: RecordedWire, limit: int) -> None:
+    async def publish(body: bytes, headers: Mapping[str, str]) -> None:
+        if len(body) > limit:
+            raise MessageTooLargeError("over the limit of the broker")
+        await wire.publish(body, headers)
+
+    reply_set = ReplySet(publish, a_request(), "agent", stream=False)
+    await reply_set.ack(accepted=True)
+    await reply_set.finish(a_result(reply_set, "a" * 500_000))
+    assert isinstance(wire.messages()[-1], m.Result | m.ErrorTerminal)
+    assert wire.headers[-1] == {m.FINAL_HEADER: "true"}
+    assert sequences(wire) == [1, 2]
+
+
+async def test_an_ack_with_a_fact_that_breaks_a_rule_goes_out_without_it(
+    wire: RecordedWire,
+) -> None:
+    reply_set = a_set(wire)
+    await reply_set.ack(accepted=True, conversation_token="T1", max_tokens=-5)
+    await reply_set.finish(a_result(reply_set))
+    ack = wire.messages()[0]
+    assert isinstance(ack, m.Ack)
+    assert (ack.accepted, ack.conversation_token, ack.max_tokens) == (True, "T1", 0)
 
 
 @given(st.sets(st.integers(2, 30)), st.integers(0, 20))

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import pytest
+
 from fisk_ai.agent.events import LlmRequestEvent
 from fisk_ai.agent.options import Budget, Checkpoint, Stats
 from fisk_ai.errors import ProviderError
@@ -242,3 +244,20 @@ async def test_a_name_is_the_id_of_a_new_session(bench: AgentBench) -> None:
     bench.tools = [FakeTool(name="look")]
     result, _ = await bench.run(say("hi"), checkpoint=Checkpoint(name="mine"))
     assert result.session_id == "mine"
+
+
+@pytest.mark.parametrize("absurd", [-1000, 2**60])
+async def test_counts_that_cannot_be_neither_lower_a_bound_nor_spoil_a_session(
+    bench: AgentBench, absurd: int
+) -> None:
+    bench.tools = [FakeTool(name="look")]
+    bench.configure(llm={"model": "m", "budget": {"max_tokens": 5}})
+    absurdity = Usage(input=absurd, output=2, cache_read=absurd, cache_create=absurd)
+    replies = [call((f"c{index}", "look"), usage=absurdity) for index in range(9)]
+    result, _ = await bench.run(*replies)
+    assert (result.reason, result.stats) == (
+        "budget",
+        Stats(llm_calls=3, tool_calls=2, by_kind={"custom": 2}, usage=Usage(output=6)),
+    )
+    replies_kept = [item for item in await bench.payloads() if isinstance(item, Assistant)]
+    assert [(item.in_tokens, item.out_tokens) for item in replies_kept] == [(0, 2)] * 3

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from fisk_ai.errors import CorruptError, StoreError
+from fisk_ai.errors import CorruptError, StoreError, UnwritableError
 from fisk_ai.llm.model import Message, TextBlock, ToolUseBlock
 from fisk_ai.sessions import codec
 from fisk_ai.sessions.records import (
@@ -242,3 +242,12 @@ def test_only_records_whose_absence_is_safe_may_be_skipped(
     record = codec.record_of(2, payload)
     assert codec.protocol_of(payload) == record.protocol == NAMESPACE + segment
     assert record.optional is optional
+
+
+@pytest.mark.parametrize(
+    "count", ["iteration", "in_tokens", "out_tokens", "cache_read_tokens", "thinking_tokens"]
+)
+def test_a_negative_count_is_never_written(count: str) -> None:
+    record = codec.record_of(2, replace(assistant("a"), **{count: -1}))
+    with pytest.raises(UnwritableError, match="a count is negative"):
+        codec.encode(record)

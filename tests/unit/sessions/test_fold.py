@@ -293,3 +293,12 @@ def test_an_early_journal_with_a_torn_end_folds(golden: Path) -> None:
     assert state.counters.remote_tool_calls == 1
     assert state.messages[1].content == ()
     assert answer_of(state.messages) == "bye"
+
+
+def test_an_older_journal_with_impossible_counts_reads_and_lowers_no_sum() -> None:
+    records = journal(
+        replace(assistant("a", iteration=0), in_tokens=5, out_tokens=2),
+        result("a"),
+        replace(assistant("b", iteration=1), in_tokens=-1000, out_tokens=-7, cache_read_tokens=-3),
+    )
+    assert fold(records).counters.usage == Usage(input=5, output=2)

@@ -25,6 +25,7 @@ from fisk_ai.llm.model import (
     ToolUseBlock,
     Usage,
 )
+from fisk_ai.llm.usage import believed
 from fisk_ai.text import rawjson
 from fisk_ai.text.gojson import RawJSON, compact
 
@@ -204,10 +205,12 @@ def _tool_result(found: fields.Fields) -> ToolResultBlock | None:
 
 def _usage(found: Mapping[str, RawJSON]) -> Usage:
     details = fields.members(found, "output_tokens_details")
-    return Usage(
-        input=fields.integer(found, "input_tokens"),
-        output=fields.integer(found, "output_tokens"),
-        cache_read=fields.integer(found, "cache_read_input_tokens"),
-        cache_create=fields.integer(found, "cache_creation_input_tokens"),
-        thinking=fields.integer(details, "thinking_tokens"),
+    return believed(
+        Usage(
+            input=fields.count(found, "input_tokens"),
+            output=fields.count(found, "output_tokens"),
+            cache_read=fields.count(found, "cache_read_input_tokens"),
+            cache_create=fields.count(found, "cache_creation_input_tokens"),
+            thinking=fields.count(details, "thinking_tokens"),
+        )
     )
