@@ -97,13 +97,19 @@ class Task:
 
     async def done(self, outcome: Outcome) -> None:
         """Tell the caller how its run ended."""
+        try:
+            terminal = self._terminal(outcome)
+        except Exception:  # noqa: BLE001 - whatever is wrong with it, its caller has to be told
+            _log.exception("task %s: its ending could not be worded", self.request.request)
+            terminal = terminal_of(self.reply_set, _CRASHED)
+        await self._finish(terminal)
+
+    def _terminal(self, outcome: Outcome) -> Terminal:
         facts = facts_of(
             outcome, follow_up=is_follow_up(self.request), started=self.narration.started
         )
         answer, stats = outcome.text, outcome.stats
-        await self._finish(
-            terminal_of(self.reply_set, disposition(facts), answer=answer, stats=stats)
-        )
+        return terminal_of(self.reply_set, disposition(facts), answer=answer, stats=stats)
 
     async def end(self, ending: Ending) -> None:
         """Tell the caller that its run never began."""
@@ -138,6 +144,8 @@ class Task:
                 "400", f'the cancel path carries cancel messages: got "{protocol_of(message)}"'
             )
             return
+        if not await self._is_of_this_task(inbound, message):
+            return
         self._cancelled = True
         if self.prompter is not None:
             self.prompter.give_up()
@@ -153,12 +161,24 @@ class Task:
                 f'the answer path carries answers to questions: got "{protocol_of(message)}"',
             )
             return
+        if not await self._is_of_this_task(inbound, message):
+            return
         if self.prompter is None or not self.prompter.answer(message):
             await inbound.refuse(
                 "404", f'this run is not waiting on question "{message.question_id[:200]}"'
             )
             return
         await self._acknowledge(inbound, message)
+
+    async def _is_of_this_task(self, inbound: Inbound, message: Cancel | AnyElicitReply) -> bool:
+        """Say whether a message is about the task its subject names; refuse one that is not."""
+        tag = self.request.request
+        if message.request == tag:
+            return True
+        await inbound.refuse(
+            "400", f'the message is of request "{message.request}" and its subject of "{tag}"'
+        )
+        return False
 
     async def _acknowledge(self, inbound: Inbound, message: Cancel | AnyElicitReply) -> None:
         ack = Ack(**reply_header(message, self.reply_set.identity), accepted=True)

@@ -112,9 +112,9 @@ def model(*answers: Response | Exception) -> ScriptedProvider:
     return ScriptedProvider(answers)
 
 
-def header() -> m.HeaderFields:
-    """Return the header of a new request to ``billing``."""
-    return m.request_header(m.Sender(name="terminal"), "billing")
+def header(request: str = "") -> m.HeaderFields:
+    """Return the header of a new request to ``billing``, or of a message about ``request``."""
+    return m.request_header(m.Sender(name="terminal"), "billing", request=request)
 
 
 def prompt(text: str = "Hi", *, token: str = "", **more: object) -> m.RequestPrompt:

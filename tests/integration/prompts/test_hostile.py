@@ -139,8 +139,10 @@ async def test_nothing_is_read_that_wants_its_answer_where_none_may_go(
     bodies = (
         codec.encode(prompt()),
         codec.encode(m.DiscoveryRequest(**header())),
-        codec.encode(m.Cancel(**header())),
-        codec.encode(m.ElicitReplyApprove(**header(), question_id=name, choice="no")),
+        codec.encode(m.Cancel(**header(found.request.request))),
+        codec.encode(
+            m.ElicitReplyApprove(**header(found.request.request), question_id=name, choice="no")
+        ),
     )
     for subject, body in zip(found.subjects(), bodies, strict=True):
         if reply:

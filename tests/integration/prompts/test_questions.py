@@ -83,8 +83,8 @@ async def test_a_second_answer_is_told_that_the_question_is_closed(bench: Bench)
     name = caller.questions[0].question_id
     subject = subjects.elicit("billing", request.request)
     late: list[m.AnyElicitReply] = [
-        m.ElicitReplyApprove(**header(), question_id=name, choice="always"),
-        m.ElicitWaiting(**header(), question_id=name),
+        m.ElicitReplyApprove(**header(request.request), question_id=name, choice="always"),
+        m.ElicitWaiting(**header(request.request), question_id=name),
     ]
     for message in late:
         reply = await bench.caller.request(subject, codec.encode(message), timeout_s=5)
@@ -129,6 +129,33 @@ async def test_a_cancel_gives_the_open_question_up(bench: Bench) -> None:
     assert await client.cancel(request.request)
     assert error_of(await asyncio.wait_for(run, 5)).code == "suspended"
     assert tool.calls == []
+
+
+async def test_a_control_message_of_another_request_is_refused(bench: Bench) -> None:
+    tool = FakeTool(name="node_rm", own_tags=GATED)
+    await bench.serve(
+        model(call(("u1", "node_rm")), say("Done.")), tools=[tool], prompts={"elicit": True}
+    )
+    refusals: list[tuple[str, str] | None] = []
+    request = prompt()
+
+    async def meddled(question: m.AnyQuestion) -> Given:
+        """Answer and cancel in the name of another request first, then decide."""
+        name = question.question_id
+        reply = m.ElicitReplyApprove(**header(), question_id=name, choice="always")
+        sent = (
+            (subjects.elicit("billing", request.request), reply),
+            (subjects.cancel("billing", request.request), m.Cancel(**header())),
+        )
+        for subject, message in sent:
+            received = await bench.caller.request(subject, codec.encode(message), timeout_s=5)
+            refusals.append(received.refusal)
+        return "no"
+
+    assert text_of(await bench.client().run(request, RecordingCaller(person=meddled))) == "Done."
+    assert tool.calls == []
+    assert [refusal and refusal[0] for refusal in refusals] == ["400", "400"]
+    assert all(f'its subject of "{request.request}"' in str(refusal) for refusal in refusals)
 
 
 async def test_a_decision_that_came_too_late_is_handed_back(bench: Bench) -> None:
@@ -200,9 +227,10 @@ async def test_an_answer_that_does_not_fit_settles_the_question_and_decides_noth
     run = asyncio.create_task(bench.client().run(request, caller))
     await asyncio.wait_for(caller.asked.wait(), 5)
     name = caller.questions[0].question_id
-    wrong: m.AnyElicitReply = m.ElicitReplyApprove(**header(), question_id=name, choice="always")
+    head = header(request.request)
+    wrong: m.AnyElicitReply = m.ElicitReplyApprove(**head, question_id=name, choice="always")
     if kind == "select":
-        wrong = m.ElicitReplySelect(**header(), question_id=name, index=2)
+        wrong = m.ElicitReplySelect(**head, question_id=name, index=2)
     subject = subjects.elicit("billing", request.request)
     reply = await bench.caller.request(subject, codec.encode(wrong), timeout_s=5)
     ack = codec.decode(reply.body)
