@@ -12,9 +12,11 @@ import argparse
 import re
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
+from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from fisk_ai.errors import UsageError
+from fisk_ai.text.sanitise import clean_surrogates
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
@@ -65,9 +67,29 @@ class CommandParser(argparse.ArgumentParser):
         """Add a boolean flag: ``True`` when typed, ``None`` otherwise, never negatable."""
         self.add_argument(flag, action="store_const", const=True, default=None, help=text)
 
-    def value(self, flag: str, metavar: str, text: str) -> None:
-        """Add a flag that takes one value; ``None`` when it was not typed."""
-        self.add_argument(flag, metavar=metavar, default=None, help=text)
+    def value(self, flag: str, metavar: str, text: str, *, repeatable: bool = False) -> None:
+        """Add a flag that takes one value; ``None`` when it was not typed, a list when repeatable.
+
+        Parsing raises UsageError for a value that is no text.
+        """
+        self.add_argument(
+            flag,
+            metavar=metavar,
+            action="append" if repeatable else "store",
+            type=partial(_text, flag),
+            default=None,
+            help=text,
+        )
+
+
+def _text(flag: str, word: str) -> str:
+    if clean_surrogates(word) != word:
+        raise UsageError(
+            f"the value of {flag} holds bytes that are no text in this locale; "
+            "write it in the locale's encoding",
+            key=flag,
+        )
+    return word
 
 
 class _Described(Exception):

@@ -74,9 +74,7 @@ def query(argv: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = parser_of("query", "Find calls in a session; filters are combined.")
     parser.add_argument("id", help="the session's id")
-    parser.add_argument(
-        "--tool", metavar="NAME", action="append", help="calls of this tool; may be repeated"
-    )
+    parser.value("--tool", "NAME", "calls of this tool; may be repeated", repeatable=True)
     parser.value("--iteration", "N", "calls of this iteration, counted from 0")
     parser.switch("--errors", "calls that ended in an error")
     parser.value("--input-match", "RE", "calls whose arguments match")

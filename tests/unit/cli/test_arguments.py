@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import importlib
+from collections.abc import Iterator
+
 import pytest
 
-from fisk_ai.cli.arguments import exported, split_verb
+from fisk_ai.cli.arguments import exported, parser_of, split_verb
+from fisk_ai.cli.main import main
+from fisk_ai.cli.session import VERBS
+from fisk_ai.cli.tree import COMMANDS, find
 
 _GROUP = frozenset({"--config", "--state-dir"})
 
@@ -34,3 +40,37 @@ def test_an_exported_switch_is_on_whatever_it_says(value: str) -> None:
 @pytest.mark.parametrize("environ", [{}, {"VERBOSE": ""}, {"VERBOSE": " False "}, {"VERBOSE": "0"}])
 def test_an_exported_switch_can_be_off(environ: dict[str, str]) -> None:
     assert not exported(environ, "VERBOSE")
+
+
+def _commands() -> Iterator[tuple[str, ...]]:
+    for command in COMMANDS:
+        if command.name == "session":
+            yield from ((command.name, verb.name) for verb in VERBS if verb.module)
+        elif command.module:
+            yield (command.name,)
+
+
+def _valued_flags() -> Iterator[tuple[str, ...]]:
+    for words in _commands():
+        command = find(COMMANDS, words[0])
+        assert command is not None
+        parser = parser_of(importlib.import_module(command.module).execute, *words[1:])
+        for action in parser._actions:  # pyright: ignore[reportPrivateUsage] - argparse tells it nowhere else
+            if action.option_strings and action.nargs is None:
+                yield (*words, action.option_strings[-1])
+
+
+def test_the_flags_of_every_command_are_looked_at() -> None:
+    flags = set(_valued_flags())
+    assert {("run", "--trace"), ("info", "--config"), ("session", "query", "--tool")} <= flags
+
+
+@pytest.mark.parametrize("words", tuple(_valued_flags()), ids=" ".join)
+def test_no_flag_takes_a_value_that_is_no_text(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*words[:-1], f"{words[-1]}=a\udcff"]) == 1
+    assert capsys.readouterr().err == (
+        f"fisk-ai: error: the value of {words[-1]} holds bytes that are no text in this locale; "
+        "write it in the locale's encoding\n"
+    )
