@@ -30,9 +30,10 @@ def serve(
         said on the ready line or on standard error.
     """
     import sys  # noqa: PLC0415 - importing this package costs nothing
+    from functools import partial  # noqa: PLC0415 - likewise
 
     from agent_worker.__main__ import main  # noqa: PLC0415 - likewise
     from agent_worker.additions import Additions  # noqa: PLC0415 - likewise
 
-    additions = Additions(tools=tuple(tools), hooks=hooks)
-    return main(sys.argv[1:] if argv is None else argv, additions)
+    bring = partial(Additions.of, tools, hooks)
+    return main(sys.argv[1:] if argv is None else argv, bring)

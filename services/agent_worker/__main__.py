@@ -14,8 +14,11 @@ from fisk_ai import imports
 from fisk_ai.errors import FiskError
 
 
-def main(argv: Sequence[str], additions: Additions | None = None) -> int:
-    """Run the worker and return its exit code: 0 after an orderly end, else 1."""
+def main(argv: Sequence[str], bring: Callable[[], Additions] = Additions) -> int:
+    """Run the worker and return its exit code: 0 after an orderly end, else 1.
+
+    ``bring`` returns what is added to the configuration; what it refuses stops the start.
+    """
     try:
         arguments = command_line.parse(argv)
     except FiskError as exc:
@@ -26,6 +29,7 @@ def main(argv: Sequence[str], additions: Additions | None = None) -> int:
         with imports.uncollected():
             from agent_worker.app import run  # noqa: PLC0415 - a usage error needs none of it
 
+            additions = bring()
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
             return runner.run(run(arguments, os.environ, ready, additions))
     except FiskError as exc:

@@ -30,7 +30,7 @@ async def run(
     arguments: Arguments,
     environ: Mapping[str, str],
     ready: ReadyLine,
-    additions: Additions | None = None,
+    additions: Additions,
 ) -> int:
     """Start the worker, serve until it is told to end, and return its exit code.
 
@@ -41,7 +41,7 @@ async def run(
     config = resources.load_config(arguments, environ)
     place = Place(arguments=arguments, environ=environ)
     with config.placing():
-        built = await resources.build(config, place, additions or Additions())
+        built = await resources.build(config, place, additions)
     try:
         service = await built.connection.service(config.identity)
         with config.placing():

@@ -73,6 +73,7 @@ class CallContext:
     tool_use_id: str = ""
 
 
+@runtime_checkable
 class Tool(Protocol):
     """One callable thing under one name; immutable once built."""
 

@@ -8,15 +8,18 @@ import subprocess
 import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol, cast
+from typing import Any, Protocol, cast
 
 import pytest
 
+from agent_worker import serve
 from fisk_ai.a2a.client import AgentClient, TaskEnd
 from fisk_ai.a2a.messages import Result
+from fisk_ai.agent.hooks import Hooks
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection
 from fisk_ai.testing.broker import running_server
+from fisk_ai.toolkit.typed import tool
 
 pytestmark = pytest.mark.integration
 
@@ -125,6 +128,37 @@ async def test_a_worker_of_ones_own_refuses_its_start_like_any_other(
     assert await worker.ended() == 1
     assert 'custom tool 1 "weather" collides with the earlier custom tool' in worker.error
     assert b"Traceback" not in worker.stderr
+
+
+@tool
+async def _fine(city: str) -> str:
+    """Be a tool."""
+    return city
+
+
+@pytest.mark.parametrize(
+    ("tools", "hooks", "reason"),
+    [
+        ([1, None, "x"], None, "tools[0] of type int, which is not a tool; make one with"),
+        ([_fine, str], None, "tools[1] of type type, which is not a tool; make one with"),
+        (_fine, None, "tools of type FunctionTool, which is not a list of tools"),
+        ((), "x", "hooks of type str, which is not fisk_ai.agent.hooks.Hooks"),
+        (
+            (),
+            Hooks(run_end=cast("Any", "x")),
+            "hooks.run_end of type str, which is not an async function",
+        ),
+    ],
+)
+def test_what_is_no_tool_and_no_hooks_stops_the_start(
+    tools: Any,
+    hooks: Any,
+    reason: str,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert serve(tools=tools, hooks=hooks, argv=["--config", "none.yaml"]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line.startswith(f"agent_worker: error: serve was given {reason}")
 
 
 async def test_an_agent_without_a_single_tool_is_told_what_would_add_one(
