@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from urllib.parse import urlsplit
 
+from fisk_ai.bus.address import addresses
 from fisk_ai.errors import ConfigError, SetupError
 
 CONNECT_TIMEOUT_S = 5.0
 """How long a first connection may take where a person waits for it."""
+
+URL_VARIABLE = "FISK_AI_NATS_URL"
+"""The setting that names a broker; named by refusals."""
 
 PREFIXES_VARIABLE = "FISK_AI_INBOX_PREFIXES"
 """The setting that lists reply prefixes; named by refusals."""
@@ -21,7 +24,6 @@ _OWN_ROOTS = frozenset({"choria", "fisk"})
 """First tokens of the subjects this project listens on; a reply there would be a request."""
 
 _LITERAL_TOKEN = re.compile(r"[^\s.*>$]+")
-_SCHEMES = ("nats", "tls")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,40 +72,37 @@ class ConnectOptions:
         Raises:
             SetupError: an address that is none, or of a transport we do not speak.
         """
-        servers = [part.strip() for part in self.url.split(",") if part.strip()]
-        if not servers:
-            raise SetupError("no NATS address was given; set FISK_AI_NATS_URL", key="url")
-        return [_checked(server) for server in servers]
+        found = addresses(self.url)
+        if isinstance(found, int):
+            raise self._refused(found)
+        if not found:
+            raise SetupError(f"no NATS address was given; set {URL_VARIABLE}", key="url")
+        return [address.url for address in found]
 
     def shown(self) -> str:
         """Return the addresses without user, password or token, for people and logs."""
-        return ",".join(without_credentials(part) for part in self.url.split(","))
+        found = addresses(self.url)
+        if isinstance(found, int):
+            return "an address that cannot be read"
+        return ",".join(address.shown for address in found)
 
     def place(self) -> str:
         """Return what is connected to, for people: the context if there is one, and addresses."""
         named = f'NATS context "{self.context}"' if self.context else "NATS"
         return f"{named} at {self.shown()}"
 
-
-def without_credentials(url: str) -> str:
-    """Return ``url`` with everything before its ``@`` taken out."""
-    scheme, separator, rest = url.strip().rpartition("://")
-    return f"{scheme}{separator}{rest.rpartition('@')[2]}"
-
-
-def _checked(server: str) -> str:
-    full = server if "://" in server else f"nats://{server}"
-    shown = without_credentials(server)
-    try:
-        parts = urlsplit(full)
-        usable = parts.scheme in _SCHEMES and bool(parts.hostname) and parts.port != 0
-    except ValueError as exc:
-        raise SetupError(f'"{shown}" is no NATS address: {exc}', key="url") from exc
-    if not usable:
-        raise SetupError(
-            f'"{shown}" is no NATS address: write nats://host:port or tls://host:port', key="url"
+    def _refused(self, place: int) -> SetupError:
+        which = f"address {place} of " if "," in self.url else ""
+        if self.context:
+            where = f'connecting to NATS context "{self.context}": {which}its url'
+            instead = "into user and password"
+        else:
+            where, instead = f"{which}{URL_VARIABLE}", "into a NATS context"
+        return SetupError(
+            f"{where} is no NATS address: write nats://host:port or tls://host:port, and a user or"
+            f" password with / ? # [ ] or a comma in it {instead}",
+            key="url",
         )
-    return full
 
 
 def check_inbox(prefix: str) -> None:

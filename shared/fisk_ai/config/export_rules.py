@@ -9,7 +9,7 @@ from urllib.parse import SplitResult, urlsplit
 
 from fisk_ai.config.export import HEADERS, PROTOCOLS, Export
 from fisk_ai.config.model import Config
-from fisk_ai.config.references import redact_url
+from fisk_ai.config.references import refused_url
 from fisk_ai.config.scalar import quote
 
 GRPC_PORT: Final = 4317
@@ -60,7 +60,7 @@ def _capture(config: Config, export: Export) -> str:
 
 def _endpoint(export: Export, environ: Mapping[str, str]) -> str:
     text, origin = export.endpoint.value, export.endpoint.origin
-    where = f"invalid {origin} {quote(redact_url(text))}"
+    where = f"invalid {origin} {quote(refused_url(text))}"
     parts, port = _split(text)
     if parts is None:
         return f"{where}: it cannot be read as an address"

@@ -174,4 +174,4 @@ def _url_fault(url: str) -> str:
     if not url or references.has_reference(url):
         return ""
     fault = address_fault(url)
-    return f"{quote(references.redact_url(url))}: {fault}" if fault else ""
+    return f"{quote(references.refused_url(url))}: {fault}" if fault else ""

@@ -111,6 +111,20 @@ def redact_url(text: str) -> str:
     return shown
 
 
+def refused_url(text: str) -> str:
+    """Return what may be shown of an address that was refused.
+
+    It may be no address at all. An ``@`` that :func:`redact_url` takes for part of something else
+    may then end a password, so nothing is shown of a text that has one.
+    """
+    mask = _REFERENCE.sub(lambda found: "x" * len(found[0]), text)
+    last, scheme = mask.rfind("@"), mask.find("://")
+    host_ends = min(_find(mask, sign, scheme + len("://")) for sign in "/?#")
+    if last >= 0 and (scheme < 0 or last > host_ends):
+        return HIDDEN
+    return redact_url(text)
+
+
 def _parts(text: str) -> Iterator[Part]:
     at = 0
     while (opened := text.find(_OPENING, at)) >= 0:

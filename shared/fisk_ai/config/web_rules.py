@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from fisk_ai.config.checks import invalid
+from fisk_ai.config.references import refused_url
 from fisk_ai.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def check_web(web: Web) -> None:
         raise ConfigError(f"{key} is required: list each origin whose pages may ask", key=key)
     for origin in web.origins:
         if not _is_origin(origin):
-            raise invalid(key, origin, _ORIGIN)
+            raise invalid(key, refused_url(origin), _ORIGIN)
 
 
 def _is_address(listen: str) -> bool:

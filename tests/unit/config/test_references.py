@@ -7,7 +7,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fisk_ai.config import references
-from fisk_ai.config.references import Reference, parse, redact_url, resolve, without_values
+from fisk_ai.config.references import (
+    Reference,
+    parse,
+    redact_url,
+    refused_url,
+    resolve,
+    without_values,
+)
 from fisk_ai.errors import ConfigError
 
 ENVIRON = {"TOKEN": "s3cret-token", "EMPTY": "", "_x1": "one"}
@@ -142,6 +149,25 @@ def test_any_text_is_either_read_whole_or_refused(text: str) -> None:
 def test_an_address_is_shown_without_what_may_be_secret(text: str, shown: str) -> None:
     assert redact_url(text) == shown
     assert redact_url(shown) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("", ""),
+        ("h:80/a", "h:80/a"),
+        ("ftp://user:hunter2@h/a?k=hunter2", "ftp://REDACTED@h/a?k=REDACTED"),
+        ("ftp://h/a", "ftp://h/a"),
+        ("user:hunter2@h", "REDACTED"),
+        ("ftp://user:hunter2#x@h", "REDACTED"),
+        ("ftp://user:hunter2?x@h", "REDACTED"),
+        ("ftp://user:2/hunter2@h", "REDACTED"),
+    ],
+)
+def test_of_a_refused_address_nothing_is_shown_that_may_end_a_password(
+    text: str, shown: str
+) -> None:
+    assert refused_url(text) == shown
 
 
 _word = st.text(st.sampled_from(string.ascii_lowercase + string.digits), min_size=1, max_size=6)
