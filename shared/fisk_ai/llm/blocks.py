@@ -25,6 +25,7 @@ from fisk_ai.llm.model import (
 )
 from fisk_ai.text import rawjson
 from fisk_ai.text.gojson import RawJSON
+from fisk_ai.text.sanitise import quoted
 
 ROLES: Final[tuple[Role, ...]] = ("user", "assistant")
 
@@ -113,7 +114,7 @@ def _role(found: fields.Fields) -> Role:
     for role in ROLES:
         if role == name:
             return role
-    raise ValueError(f"a message is of the user or the assistant, not of {name!r}")
+    raise ValueError(f"a message is of the user or the assistant, not of {quoted(name)}")
 
 
 def _read_text(found: fields.Fields) -> Block:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from fisk_ai.llm.model import ToolDef
 from fisk_ai.sessions.records import Fingerprint
 from fisk_ai.text.gojson import dumps, sort_deep
+from fisk_ai.text.sanitise import QUOTED_LIMIT, for_terminal
 
 _EXACT_BELOW = 2**53
 """Whole numbers beyond it are no exact 64-bit float, which is what the other reader holds."""
@@ -99,7 +100,10 @@ def compare(stored: Fingerprint, current: Fingerprint) -> Drift:
 
 
 def _changed(name: str, stored: object, current: object) -> tuple[str, ...]:
-    return () if stored == current else (f"{name}: {stored} -> {current}",)
+    if stored == current:
+        return ()
+    before, now = (for_terminal(str(value), QUOTED_LIMIT) for value in (stored, current))
+    return (f"{name}: {before} -> {now}",)
 
 
 def _replaced(name: str, stored: str, current: str) -> tuple[str, ...]:

@@ -39,6 +39,7 @@ from fisk_ai.sessions.records import (
     User,
 )
 from fisk_ai.sessions.state import Counters, PendingTurn, RunState
+from fisk_ai.text.sanitise import quoted
 
 in_doubt = doubt.in_doubt
 
@@ -210,7 +211,9 @@ class _Fold:
 
     def _turn_of(self, call: str) -> _Turn:
         if self.turn is None:
-            raise CorruptError(f"record {self.seq} is about call {call!r} and no turn is open")
+            raise CorruptError(
+                f"record {self.seq} is about call {quoted(call)} and no turn is open"
+            )
         return self.turn
 
 
@@ -259,7 +262,7 @@ def answer_of(messages: Sequence[Message]) -> str:
 
 def _meta_of(record: Record) -> Meta:
     if not isinstance(record.payload, Meta):
-        raise NoMetaError(f"the first record is {record.protocol!r} and opens no session")
+        raise NoMetaError(f"the first record is {quoted(record.protocol)} and opens no session")
     if record.payload.version != FORMAT_VERSION:
         raise VersionError(f"snapshot version {record.payload.version}, supported {FORMAT_VERSION}")
     _refuse_fault(record)
@@ -274,7 +277,7 @@ def _payload_of(record: Record) -> Payload | None:
         raise CorruptError(f"record {record.seq} ({record.protocol}) has no payload")
     if record.optional:
         return None
-    raise CorruptError(f"record {record.seq} has the unknown protocol {record.protocol!r}")
+    raise CorruptError(f"record {record.seq} has the unknown protocol {quoted(record.protocol)}")
 
 
 def _refuse_fault(record: Record) -> None:

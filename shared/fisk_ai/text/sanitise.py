@@ -13,6 +13,9 @@ from collections.abc import Callable
 ELIDE_OVER = 19
 """Code points up to which a value is shown whole: the shortest that eliding would shorten."""
 
+QUOTED_LIMIT = 200
+"""Code points of foreign text that an error repeats: enough to recognise it, never a document."""
+
 _ELIDE_HEAD = 10
 _ELIDE_TAIL = 6
 
@@ -49,6 +52,11 @@ def for_terminal(s: str, limit: int) -> str:
     clean = clean_surrogates(_ESCAPE.sub("", s).translate(_LINE))
     line = " ".join(clean.split())
     return line if len(line) <= limit else line[:limit] + "…"
+
+
+def quoted(s: str) -> str:
+    """Return foreign text as an error repeats it: one clean, bounded line in double quotes."""
+    return f'"{for_terminal(s, QUOTED_LIMIT)}"'
 
 
 def truncate(s: str, limit: int) -> str:

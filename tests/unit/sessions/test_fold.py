@@ -94,7 +94,7 @@ def test_a_prompt_behind_a_first_prompt_is_merged_too() -> None:
 
 
 def test_a_prompt_closes_the_turn_for_good() -> None:
-    with pytest.raises(CorruptError, match="record 4 is about call 'a'"):
+    with pytest.raises(CorruptError, match='record 4 is about call "a"'):
         fold(journal(assistant("a"), user("no"), result("a")))
 
 
