@@ -8,6 +8,9 @@ from fisk_ai.text.ids import valid_token
 
 _ROOT = "choria.fisk-ai"
 
+IDENTITY_MAX = 128
+"""Characters of an identity: with it every subject is far below the 4096 bytes of a line."""
+
 
 def task(identity: str) -> str:
     """Return where prompts, answers, resumes and reads go.
@@ -15,22 +18,28 @@ def task(identity: str) -> str:
     Raises:
         ProtocolError: ``identity`` can be no part of a subject. So do the functions below.
     """
-    return f"{_ROOT}.task.{_part('identity', identity)}"
+    return f"{_ROOT}.task.{_agent(identity)}"
 
 
 def discovery(identity: str) -> str:
     """Return where an agent's card is asked for."""
-    return f"{_ROOT}.discovery.{_part('identity', identity)}"
+    return f"{_ROOT}.discovery.{_agent(identity)}"
 
 
 def cancel(identity: str, request: str) -> str:
     """Return where the running task ``request`` is stopped."""
-    return f"{_ROOT}.cancel.{_part('identity', identity)}.{_tag(request)}"
+    return f"{_ROOT}.cancel.{_agent(identity)}.{_tag(request)}"
 
 
 def elicit(identity: str, request: str) -> str:
     """Return where the questions of the running task ``request`` are answered."""
-    return f"{_ROOT}.elicit.{_part('identity', identity)}.{_tag(request)}"
+    return f"{_ROOT}.elicit.{_agent(identity)}.{_tag(request)}"
+
+
+def _agent(identity: str) -> str:
+    if len(identity) > IDENTITY_MAX:
+        raise ProtocolError(f"an identity has at most {IDENTITY_MAX} characters")
+    return _part("identity", identity)
 
 
 def _tag(request: str) -> str:

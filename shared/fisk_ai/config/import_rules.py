@@ -19,8 +19,14 @@ from fisk_ai.errors import ConfigError
 if TYPE_CHECKING:
     from fisk_ai.config.model import Config, McpClient, RemoteToolHost
 
-IDENTITY: Final = re.compile(r"[a-zA-Z0-9_-]+")
-_CHARACTERS: Final = "it must contain only letters, digits, '-' or '_'"
+IDENTITY_LIMIT: Final = 128
+"""Characters. An identity is part of subjects, which a broker takes in lines of 4096 bytes together
+with a reply subject, and names directories, which a file system bounds at 255."""
+
+IDENTITY: Final = re.compile(rf"[a-zA-Z0-9_-]{{1,{IDENTITY_LIMIT}}}")
+CHARACTERS: Final = (
+    f"it must contain only letters, digits, '-' or '_', at most {IDENTITY_LIMIT} of them"
+)
 _PREFIXES: Final = "(it prefixes imported tool names)"
 
 ENDPOINT: Final = (
@@ -92,10 +98,10 @@ def _host_fault(host: RemoteToolHost) -> str:
     if not host.name:
         return "is missing a name"
     if not IDENTITY.fullmatch(host.name):
-        return f"name {quote(host.name)} is invalid: {_CHARACTERS} (it keys the NATS subjects)"
+        return f"name {quote(host.name)} is invalid: {CHARACTERS} (it keys the NATS subjects)"
     named = quote(host.name)
     if host.alias and not IDENTITY.fullmatch(host.alias):
-        return f"{named} has an invalid alias {quote(host.alias)}: {_CHARACTERS} {_PREFIXES}"
+        return f"{named} has an invalid alias {quote(host.alias)}: {CHARACTERS} {_PREFIXES}"
     if host.exclude.tags:
         return (
             f"{named} has an exclude.tags filter, which cannot be honored: discovery does not carry"
@@ -110,10 +116,10 @@ def _name_fault(client: McpClient, names: set[str], aliases: Mapping[str, str]) 
         return "server is missing a name"
     named = quote(client.name)
     if not IDENTITY.fullmatch(client.name):
-        return f"server name {named} is invalid: {_CHARACTERS} {_PREFIXES}"
+        return f"server name {named} is invalid: {CHARACTERS} {_PREFIXES}"
     if client.alias and not IDENTITY.fullmatch(client.alias):
         return (
-            f"server {named} has an invalid alias {quote(client.alias)}: {_CHARACTERS} {_PREFIXES}"
+            f"server {named} has an invalid alias {quote(client.alias)}: {CHARACTERS} {_PREFIXES}"
         )
     if client.name in names:
         return f"has more than one server named {named}: give each entry its own name"

@@ -8,7 +8,12 @@ from typing import Final
 
 from fisk_ai.config import endpoints
 from fisk_ai.config.endpoints import Broker
-from fisk_ai.config.import_rules import IDENTITY, check_mcp_clients, check_remote_hosts
+from fisk_ai.config.import_rules import (
+    CHARACTERS,
+    IDENTITY,
+    check_mcp_clients,
+    check_remote_hosts,
+)
 from fisk_ai.config.model import Config
 from fisk_ai.config.prepare import DEFAULT_IDENTITY
 from fisk_ai.config.scalar import quote
@@ -70,8 +75,8 @@ def check_always(config: Config) -> None:
 def _invalid_identity(identity: str) -> ConfigError:
     """Say what an identity may hold, and write out one that is near."""
     return ConfigError(
-        f"identity {quote(identity)} is invalid: it must contain only letters, digits, '-' or '_',"
-        f" because it becomes part of the agent's subjects; write identity: {_near(identity)}",
+        f"identity {quote(identity)} is invalid: {CHARACTERS}, because it becomes part of the"
+        f" agent's subjects; write identity: {_near(identity)}",
         key="identity",
     )
 

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fisk_ai.a2a import subjects
+from fisk_ai.config.import_rules import IDENTITY_LIMIT
 from fisk_ai.errors import ProtocolError
 
 
@@ -39,3 +40,9 @@ def test_a_request_tag_over_its_limit_names_no_subject() -> None:
     assert subjects.cancel("a", "r" * 64)
     with pytest.raises(ProtocolError, match="64"):
         subjects.cancel("a", "r" * 65)
+
+
+def test_an_identity_over_its_limit_names_no_subject_and_no_agent() -> None:
+    assert len(subjects.cancel("a" * IDENTITY_LIMIT, "r" * 64)) < 256
+    with pytest.raises(ProtocolError, match="128"):
+        subjects.task("a" * (IDENTITY_LIMIT + 1))

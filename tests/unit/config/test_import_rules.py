@@ -17,6 +17,7 @@ Refusal = Callable[..., ConfigError]
     [
         ("[{}]", "remote_tools host is missing a name"),
         ("[{name: a.b}]", 'host name "a.b" is invalid: it must contain only letters'),
+        (f"[{{name: {'a' * 129}}}]", "at most 128"),
         ("[{name: a.b}]", "(it keys the NATS subjects)"),
         ("[{name: a, alias: 'b c'}]", 'host "a" has an invalid alias "b c"'),
         ("[{name: a, alias: 'b c'}]", "(it prefixes imported tool names)"),

@@ -73,14 +73,17 @@ def test_a_derived_identity_follows_the_application(read: Read) -> None:
     assert (named.identity, named.named_identity) == ("pig", True)
 
 
-@pytest.mark.parametrize("identity", ["a.b", "a b", "a/b", "\u00fc", "a*", ">", "a\n", "'a\\n'"])
+@pytest.mark.parametrize(
+    "identity", ["a.b", "a b", "a/b", "\u00fc", "a*", ">", "a\n", "'a\\n'", "a" * 129]
+)
 @pytest.mark.parametrize("mode", list(Mode))
 def test_an_identity_that_cannot_be_a_subject_token_is_refused(
     refusal: Refusal, identity: str, mode: Mode
 ) -> None:
     error = refusal(f"llm: {{model: m}}\nsystem_prompt: s\nidentity: {identity!r}", mode)
     assert error.key == "identity"
-    assert "only letters, digits, '-' or '_'" in str(error)
+    assert "only letters, digits, '-' or '_', at most 128" in str(error)
+    assert len(str(error)) < 500
 
 
 @pytest.mark.parametrize(
