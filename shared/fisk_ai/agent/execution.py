@@ -7,10 +7,15 @@ the call open; and a failure the tool calls fatal ends the run.
 
 from __future__ import annotations
 
-import asyncio
-
 from fisk_ai.agent.active import ActiveRun
-from fisk_ai.agent.cancellation import is_cancelled
+from fisk_ai.agent.apart import (
+    COMMAND_GRACE_S,
+    GRACE_S,
+    OutOfTimeError,
+    StrayError,
+    apart,
+    said,
+)
 from fisk_ai.agent.effective import EffectiveCall
 from fisk_ai.agent.ending import TurnOver
 from fisk_ai.errors import DeferredError, FatalToolError, PromptAbortedError
@@ -20,8 +25,12 @@ from fisk_ai.text.sanitise import clean_surrogates
 from fisk_ai.toolkit import envelope
 from fisk_ai.toolkit.bounds import bounded
 from fisk_ai.toolkit.contract import CallContext, CallInfo, ExecDeps, Tool, ToolOutcome
+from fisk_ai.toolkit.functool import OWN_KINDS
 from fisk_ai.toolkit.gate import control_error
 from fisk_ai.toolkit.prompter import DefaultDenyPrompter
+
+GIVEN_UP = "it takes no notice of its cancellation and was left behind"
+"""What people are told of a tool that goes on although its run does not wait for it."""
 
 
 async def execute(active: ActiveRun, effective: EffectiveCall) -> ToolResultBlock:
@@ -33,44 +42,49 @@ async def execute(active: ActiveRun, effective: EffectiveCall) -> ToolResultBloc
             when its failure is fatal.
     """
     call, tool = effective.call, effective.tool
+    context, deps = _context(active, call.id), _deps(active, effective.info)
     limit_s = _limit(active, effective.info)
-    deadline = asyncio.timeout(limit_s)
     try:
-        async with deadline:
-            outcome = await tool.execute(
-                _context(active, call.id), call.input, _deps(active, effective.info)
-            )
+        outcome = await apart(
+            lambda: tool.execute(context, call.input, deps),
+            f'the tool "{tool.name}"',
+            limit_s=limit_s,
+            grace_s=_grace(effective.info),
+        )
         return ToolResultBlock(call.id, bounded(clean_surrogates(_text(outcome))))
-    except asyncio.CancelledError:
-        if is_cancelled():
-            raise
-        text = f'the tool "{tool.name}" was cancelled from within and returned nothing'
-    except Exception as exc:
-        over = _beyond_the_model(exc)
-        if over is not None:
-            raise over from exc
-        text = str(exc) or type(exc).__name__
-    if limit_s is not None and deadline.expired() and not is_cancelled():
-        text = await _timed_out(active, tool, limit_s)
+    except OutOfTimeError as exc:
+        _raise_beyond_the_model(exc.__cause__)
+        text = await _timed_out(active, tool, limit_s or 0.0, heeded=exc.heeded)
+    except StrayError as exc:
+        text = f'the tool "{tool.name}" {exc} and returned nothing'
+    except Exception as exc:  # noqa: BLE001 - whatever a tool raises is its answer
+        _raise_beyond_the_model(exc)
+        text = said(exc)
     return ToolResultBlock(call.id, bounded(clean_surrogates(text)), is_error=True)
 
 
-def _beyond_the_model(error: Exception) -> TurnOver | DeferredError | None:
-    """Return what becomes of a failure that is no answer for the model."""
+def _raise_beyond_the_model(error: BaseException | None) -> None:
+    """Raise what becomes of a failure that is no answer for the model."""
+    if error is None:
+        return
     control = control_error(error)
     if isinstance(control, PromptAbortedError):
-        return TurnOver("suspended", control)
+        raise TurnOver("suspended", control) from error
     if control is not None:
-        return DeferredError(control.note, control.handle)
+        raise DeferredError(control.note, control.handle) from error
     if isinstance(error, FatalToolError):
-        return TurnOver("error", error, aborts=True, in_doubt=True)
-    return None
+        raise TurnOver("error", error, aborts=True, in_doubt=True) from error
 
 
 def _limit(active: ActiveRun, info: CallInfo) -> float | None:
     """Return the seconds a call may take; a person's thinking time is not the tool's."""
     configured = active.config.harness.tool_timeout_s
     return configured if configured > 0 and not info.operator_paced else None
+
+
+def _grace(info: CallInfo) -> float:
+    """Return the seconds a cancelled call may take to end."""
+    return GRACE_S if info.kind in OWN_KINDS else COMMAND_GRACE_S
 
 
 def _context(active: ActiveRun, tool_use_id: str) -> CallContext:
@@ -92,10 +106,15 @@ def _text(outcome: ToolOutcome) -> str:
     return envelope.render(outcome.exec, outcome.output)
 
 
-async def _timed_out(active: ActiveRun, tool: Tool, limit_s: float) -> str:
+async def _timed_out(active: ActiveRun, tool: Tool, limit_s: float, *, heeded: bool) -> str:
     span = go_duration(limit_s)
-    await active.warn("tool_timeout", name=tool.name, error=f"did not finish within {span}")
+    told = f"did not finish within {span}"
+    end = "was stopped by" if heeded else "does not end and was given up by"
+    state = "may be incomplete" if heeded else "may still go on"
+    await active.warn(
+        "tool_timeout", name=tool.name, error=told if heeded else f"{told}; {GIVEN_UP}"
+    )
     return (
-        f'the tool "{tool.name}" was stopped by the agent\'s tool timeout after {span}: it '
-        "returned no output and its work may be incomplete, so do not repeat the identical call"
+        f'the tool "{tool.name}" {end} the agent\'s tool timeout after {span}: it '
+        f"returned no output and its work {state}, so do not repeat the identical call"
     )

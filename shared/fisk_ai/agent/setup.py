@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fisk_ai.agent import budget, checkpoint, injected
+from fisk_ai.agent.foreign_hooks import kept_apart
 from fisk_ai.agent.hooks import Hooks, RunStart
 from fisk_ai.agent.notes import Note, notes
 from fisk_ai.agent.options import RunOptions
@@ -80,7 +81,7 @@ async def prepare(options: RunOptions) -> Setup:
     return Setup(
         options=options,
         config=config,
-        hooks=options.hooks,
+        hooks=kept_apart(options.hooks),
         tools=tools,
         notes=note_list,
         prompt=first_prompt(options.prompt),

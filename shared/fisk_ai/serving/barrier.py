@@ -23,7 +23,7 @@ async def outcome_of(work: Work, runner: Runner) -> Outcome:
     """Run ``work`` and return how it ended; never raises but for a cancellation of this task."""
     try:
         return await runner(work)
-    except Exception:  # noqa: BLE001 - the barrier of one run; the worker lives on
+    except (Exception, SystemExit, KeyboardInterrupt):  # noqa: BLE001 - the worker lives on
         _log.exception("a run crashed", work=work.id)
         return Outcome(id=work.id, crashed=True)
 

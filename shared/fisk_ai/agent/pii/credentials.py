@@ -31,7 +31,7 @@ CREDENTIALS: Final = (
     Rule("NATS_SEED", rb"\bS[AUONC][A-Z2-7]{56}\b"),
     Rule("API_KEY", rb"\bsk-or-v1-[A-Za-z0-9]{32,}\b"),
     Rule("API_KEY", rb"\bsk-ant-[A-Za-z0-9_-]{24,}"),
-    Rule("API_KEY", rb"\bsk-proj-[A-Za-z0-9_-]{24,}"),
+    Rule("API_KEY", rb"\bsk-(?:proj|svcacct|admin|None)-[A-Za-z0-9_-]{24,}"),
     Rule("API_KEY", rb"\bsk-[A-Za-z0-9]{32,}\b"),
     Rule("API_KEY", rb"\bxox[baprs]-[A-Za-z0-9-]{10,}"),
     Rule("API_KEY", rb"\bgithub_pat_[A-Za-z0-9_]{20,}"),

@@ -22,13 +22,15 @@ _OTHER: Final = b"\x01"
 def resolved(text: bytes) -> bytes:
     """Return ``text`` with each escape overwritten by what it stands for, as often as it is long.
 
-    The result is as long as ``text``, so that a place in one is a place in the other.
+    The result is as long as ``text``, so that a place in one is a place in the other. A line end
+    stays one.
     """
     return _ESCAPE.sub(_filled, text) if b"\\" in text else text
 
 
 def _filled(match: re.Match[bytes]) -> bytes:
-    return _meaning(match) * len(match[0])
+    meaning, length = _meaning(match), len(match[0])
+    return meaning.rjust(length, b"\r") if meaning == b"\n" else meaning * length
 
 
 def _meaning(match: re.Match[bytes]) -> bytes:

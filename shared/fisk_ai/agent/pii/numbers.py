@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from fisk_ai.agent.pii.rules import Match, Rule, Span, belongs_to_more
+from fisk_ai.agent.pii.labels import Labels
+from fisk_ai.agent.pii.rules import Check, Match, Rule, Span, belongs_to_more
 
 _CARD: Final = (
     rb"\b(?:[2-6][0-9]{12,18}"
@@ -38,11 +39,21 @@ _BRANDS: Final = (
 """First four digits and lengths in use: half of all numbers of 16 digits fall outside."""
 
 
-def _card(match: Match) -> Span | None:
-    digits = re.sub(rb"[ -]", b"", match.group() or b"")
-    if belongs_to_more(match) or not _is_issued(digits) or not _luhn(digits):
-        return None
-    return match.span()
+def _cards(text: bytes) -> Check:
+    """Return the check for the cards of one text; a label decides on a number in one piece."""
+    labels = Labels(text)
+
+    def card(match: Match) -> Span | None:
+        found, span = match.group() or b"", match.span()
+        digits = re.sub(rb"[ -]", b"", found)
+        if belongs_to_more(match) or not _is_issued(digits) or not _luhn(digits):
+            return None
+        if digits != found:
+            return span
+        is_negative = text[max(0, span[0] - 1) : span[0]] == b"-"
+        return None if is_negative or labels.say_otherwise(span) else span
+
+    return card
 
 
 def _is_issued(digits: bytes) -> bool:
@@ -122,6 +133,6 @@ def _ssn(match: Match) -> Span | None:
 
 NUMBERS: Final = (
     Rule("IBAN", _IBAN, _iban),
-    Rule("PAYMENT_CARD", _CARD, _card),
+    Rule("PAYMENT_CARD", _CARD, check_of=_cards),
     Rule("SSN", _SSN, _ssn),
 )

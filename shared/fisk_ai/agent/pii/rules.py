@@ -68,12 +68,16 @@ def _joins(outwards: bytes) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """Finds values of one type; ``lead`` is written in front of what stands for a value."""
+    """Finds values of one type; ``lead`` is written in front of what stands for a value.
+
+    ``check_of`` makes a check for one text, for what depends on more than the match.
+    """
 
     type: str
     pattern: bytes
     check: Check = whole
     lead: bytes = b""
+    check_of: Callable[[bytes], Check] | None = None
 
     @property
     def placeholder(self) -> bytes:
@@ -92,8 +96,10 @@ class Detector:
         """Return what to replace, in order, none overlapping another."""
         found: list[Span] = []
         end = 0
+        rule = self.rule
+        check = rule.check if rule.check_of is None else rule.check_of(text)
         for match in self.pattern.finditer(text):
-            span = self.rule.check(match)
+            span = check(match)
             if span is not None and span[0] >= end:
                 found.append(span)
                 end = span[1]
@@ -111,11 +117,11 @@ def compiled(rule: Rule) -> Detector:
     return Detector(rule, pattern)
 
 
-def replaced(text: bytes, spans: Sequence[Span], value: bytes) -> bytes:
-    """Return ``text`` with ``value`` in the place of each span."""
+def replaced(text: bytes, spans: Sequence[Span], values: Sequence[bytes]) -> bytes:
+    """Return ``text`` with one of ``values`` in the place of each span."""
     pieces: list[bytes] = []
     end = 0
-    for start, stop in spans:
+    for (start, stop), value in zip(spans, values, strict=True):
         pieces += (text[end:start], value)
         end = stop
     return b"".join((*pieces, text[end:]))

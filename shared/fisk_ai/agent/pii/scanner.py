@@ -1,7 +1,9 @@
 """What is kept from the model: every detector over one text, and what is put in its place.
 
 A hit is replaced by its type, never by a mask: a model reads that something is absent and has no
-value it might use. Personal data goes first, then credentials. Rules: ``docs/reference/pii.md``.
+value it might use. A number of a JSON document becomes a string there. Logins in addresses go
+first, since they look like mail, then personal data, then credentials. Rules:
+``docs/reference/pii.md``.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from fisk_ai.agent.pii.addresses import ADDRESSES
 from fisk_ai.agent.pii.credentials import CREDENTIALS
 from fisk_ai.agent.pii.escapes import resolved
 from fisk_ai.agent.pii.labelled import LABELLED
+from fisk_ai.agent.pii.logins import LOGINS
+from fisk_ai.agent.pii.nesting import Nesting
 from fisk_ai.agent.pii.numbers import NUMBERS
 from fisk_ai.agent.pii.rules import Detector, compiled, replaced
 from fisk_ai.agent.pii.secrets import SECRETS
@@ -25,7 +29,7 @@ TEXT_LIMIT_BYTES: Final = 8 * 1024 * 1024
 
 Twice what a tool's result may have, so that every result within its bound is scanned."""
 
-RULES: Final = (*ADDRESSES, *NUMBERS, *LABELLED, *SECRETS, *CREDENTIALS)
+RULES: Final = (*LOGINS, *ADDRESSES, *NUMBERS, *LABELLED, *SECRETS, *CREDENTIALS)
 """Every rule, in the order in which they run."""
 
 
@@ -74,10 +78,12 @@ class Scanner:
             spans = detector.spans(seen)
             if not spans:
                 continue
-            rule = detector.rule
+            rule, nesting = detector.rule, Nesting(data, seen)
             counts[rule.type] += len(spans)
-            data = replaced(data, spans, rule.placeholder)
-            seen = replaced(seen, spans, rule.placeholder)
+            quotes = [nesting.quote(span) for span in spans]
+            data = replaced(data, spans, [quote + rule.placeholder + quote for quote in quotes])
+            quotes = [b'"' * len(quote) for quote in quotes]
+            seen = replaced(seen, spans, [quote + rule.placeholder + quote for quote in quotes])
         if not counts:
             return Scan(found=False, count=0, text=text, types=())
         return Scan(

@@ -1,0 +1,118 @@
+"""Running code that is not ours, a tool or a hook: in a task of its own and under our rules.
+
+Such code may cancel its own task, try to end the process or take no notice when it is told to end.
+None of that may look as if the run had been told to stop, take the worker with it, or hold the run.
+Rules: ``docs/reference/agent-loop.md``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+from typing import TypeVar
+
+T = TypeVar("T")
+
+GRACE_S = 3.0
+"""How long code may take to end once it was told to: enough to close what it has open."""
+
+COMMAND_GRACE_S = 12.0
+"""The same for what runs another program, whose output may stay open for ten seconds."""
+
+_log = logging.getLogger(__name__)
+_left_behind: set[asyncio.Task[object]] = set()  # held, so that none is collected while it runs
+
+
+class StrayError(Exception):
+    """Foreign code did what no code of a run may do; the text says what, as "it was ..."."""
+
+
+class OutOfTimeError(Exception):
+    """Foreign code was stopped at its limit; ``heeded`` is false for one that goes on."""
+
+    def __init__(self, *, heeded: bool) -> None:
+        """Note whether it ended."""
+        super().__init__("out of time")
+        self.heeded = heeded
+
+
+def said(error: BaseException) -> str:
+    """Return the words of an exception of foreign code; its kind where it has none to give."""
+    try:
+        return str(error) or type(error).__name__
+    except Exception:  # noqa: BLE001 - code of an exception fails like any other foreign code
+        return type(error).__name__
+
+
+async def apart(
+    work: Callable[[], Awaitable[T]],
+    what: str,
+    *,
+    limit_s: float | None = None,
+    grace_s: float = GRACE_S,
+) -> T:
+    """Await what ``work`` returns; ``what`` names it in the log.
+
+    A cancellation of the run is handed on, and so is the limit. Code that does not end within
+    ``grace_s`` of it is left behind. Code that comes to an end all the same has its say.
+
+    Raises:
+        OutOfTimeError: it was stopped at ``limit_s`` and returned nothing.
+        StrayError: it was cancelled from within, or tried to end the process.
+        asyncio.CancelledError: the run was cancelled.
+        Exception: whatever ``work`` raises.
+    """
+    task = asyncio.create_task(_contained(work), name=what)
+    try:
+        await asyncio.wait({task}, timeout=limit_s)
+    except asyncio.CancelledError:
+        if not await _ended(task, what, grace_s) or task.cancelled():
+            raise
+        return task.result()
+    if task.done():
+        return _result(task)
+    heeded = await _ended(task, what, grace_s)
+    failure = None if not heeded or task.cancelled() else task.exception()
+    if heeded and not task.cancelled() and failure is None:
+        return task.result()
+    raise OutOfTimeError(heeded=heeded) from failure
+
+
+async def _contained(work: Callable[[], Awaitable[T]]) -> T:
+    # Such an exception would leave the task through the event loop and end it.
+    try:
+        return await work()
+    except (SystemExit, KeyboardInterrupt) as exc:
+        raise StrayError(f"tried to end the process ({type(exc).__name__})") from exc
+
+
+def _result(task: asyncio.Task[T]) -> T:
+    if task.cancelled():
+        raise StrayError("was cancelled from within")
+    return task.result()
+
+
+async def _ended(task: asyncio.Task[T], what: str, grace_s: float) -> bool:
+    """Tell a task to end and say whether it did in time; one that did not is left behind."""
+    task.cancel()
+    try:
+        await asyncio.wait({task}, timeout=grace_s)
+    finally:
+        if task.done():
+            _forget(task)
+        else:
+            _leave(task, what)
+    return task.done()
+
+
+def _leave(task: asyncio.Task[T], what: str) -> None:
+    _log.warning("%s does not end although it was cancelled, and is left behind", what)
+    _left_behind.add(task)
+    task.add_done_callback(_forget)
+
+
+def _forget(task: asyncio.Task[T]) -> None:
+    _left_behind.discard(task)
+    if not task.cancelled():
+        task.exception()  # seen; nobody waits for it any more

@@ -1,0 +1,69 @@
+"""The hooks of an embedder as a run calls them: apart from it, and with a verdict it can use.
+
+A hook that cancels its own task or tries to end the process has failed, and so has one that returns
+something else than its point takes: that is told in words instead of crashing the run. Rules:
+``docs/reference/hooks.md``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import fields, replace
+from types import NoneType
+from typing import TypeVar
+
+from fisk_ai.agent.apart import StrayError, apart
+from fisk_ai.agent.hooks import Hooks, PromptVerdict, Replacement, ToolVerdict
+from fisk_ai.errors import RefusedError
+
+P = TypeVar("P")
+R = TypeVar("R")
+
+_VERDICTS: Mapping[str, type[object]] = {
+    "user_prompt_submit": PromptVerdict,
+    "pre_tool_use": ToolVerdict,
+    "post_tool_use": Replacement,
+}
+"""What a hook may return; any other returns nothing that counts."""
+
+_TYPES: Mapping[str, tuple[type[object], ...]] = {
+    "reason": (str,),
+    "rewrite": (str, NoneType),
+    "rewrite_tool": (str,),
+    "rewrite_input": (bytes, NoneType),
+    "output": (str,),
+}
+"""Members of verdicts that enter the conversation; any other is taken as true or false."""
+
+
+def kept_apart(hooks: Hooks) -> Hooks:
+    """Return ``hooks`` as a run calls them; one that is not set stays so."""
+    found = {field.name: getattr(hooks, field.name) for field in fields(hooks)}
+    return replace(hooks, **{name: _apart(name, hook) for name, hook in found.items() if hook})
+
+
+def _apart(name: str, hook: Callable[[P], Awaitable[R]]) -> Callable[[P], Awaitable[R]]:
+    async def call(told: P) -> R:
+        try:
+            verdict = await apart(lambda: hook(told), f"the {name} hook")
+        except StrayError as exc:
+            raise RefusedError(f"it {exc}") from exc
+        wanted = _VERDICTS.get(name)
+        if wanted is not None and verdict is not None:
+            _require(verdict, wanted)
+        return verdict
+
+    return call
+
+
+def _require(verdict: object, wanted: type[object]) -> None:
+    if not isinstance(verdict, wanted):
+        given = type(verdict).__name__
+        raise RefusedError(f"it returned a {given}, where {wanted.__name__} or None is wanted")
+    for member, types in _TYPES.items():
+        value = getattr(verdict, member, None)
+        if hasattr(verdict, member) and not isinstance(value, types):
+            raise RefusedError(
+                f"its {member} is of type {type(value).__name__}, where {types[0].__name__} is "
+                "wanted"
+            )
