@@ -45,6 +45,11 @@ _ADVICE: Final = (
     ("expected hex", _BACKSLASH),
     ("another document", "a line --- begins a second document: keep one"),
     ("expected '-' indicator", "the line does not fit the list above: line it up with its entries"),
+    ("expected <document start>", _NOT_LINED_UP),
+    (
+        "sequence entries are not allowed",
+        "a list begins in a line of its own: put each - below its key",
+    ),
     ("nesting depth", "the file is nested too deep"),
 )
 """Words of libyaml, its spelling included, and what to do about each."""

@@ -171,6 +171,11 @@ def test_a_file_of_the_wrong_shape_is_refused_with_its_place(
         ('icon: "\\d"\n', f"1:8: {BACKSLASH}"),
         ('icon: "\\u00"\n', f"1:10: {BACKSLASH}"),
         ("a: &x 1\nb: &x 2\n", "2:4: this is no YAML: second occurrence"),
+        (
+            " a: 1\nb: 2\n",
+            "2:1: the line does not fit those above: line it up with the key beside it",
+        ),
+        ("a: - b\n", "1:4: a list begins in a line of its own: put each - below its key"),
     ],
 )
 def test_a_slip_of_the_pen_is_explained_without_the_parser_s_words(
