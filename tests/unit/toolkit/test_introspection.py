@@ -332,3 +332,36 @@ async def test_short_names_are_numbers_and_unknown_keys_are_ignored(loaded: Load
     application = await loaded("bakery")
     assert [tool.name for tool in application.tools] == ["bake", "rest"]
     assert (application.name, application.version) == ("bakery", "2.1.0")
+
+
+FOREIGN = """#!/bin/sh
+case "$1" in --fisk-introspect) {answer};; esac
+"""
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (
+            "echo \"ls: unrecognized option '$1'\" >&2; exit 2",
+            "it does not describe itself: it ended with status 2 (it printed: ls: unrecognized",
+        ),
+        (
+            'echo "flag provided but not defined: -fisk-introspect" >&2; exit 64',
+            "it does not describe itself: it ended with status 64 (it printed: flag provided but",
+        ),
+        ('echo "$1"', "decoding the introspection document failed: "),
+    ],
+)
+async def test_a_program_written_for_something_else_is_told_from_one_that_failed(
+    tmp_path: Path, answer: str, reason: str
+) -> None:
+    program = tmp_path / "tool"
+    program.write_text(FOREIGN.replace("{answer}", answer))
+    program.chmod(0o755)
+    with pytest.raises(SetupError) as caught:
+        await introspect(program, environ=os.environ)
+    assert f"introspecting {program} failed: {reason}" in str(caught.value)
+    assert "; name a program that answers --fisk-introspect, or write one around it" in str(
+        caught.value
+    )

@@ -61,6 +61,13 @@ _HINTS = {
 """What programs that do not know the flag say of it, and what their authors can do."""
 
 
+_FOREIGN = "it does not describe itself"
+_FOREIGN_HINT = (
+    "; name a program that answers --fisk-introspect, or write one around it: with Typer, Click or "
+    "argparse, and an adapter of fisk_ai.adapters"
+)
+"""A program that was written for something else repeats the flag when it refuses it."""
+
 _SILENT = (
     "it printed nothing; does its entry point call run(app) of fisk_ai.adapters.typer or "
     "fisk_ai.adapters.click, as one written with Typer or Click has to?"
@@ -157,7 +164,8 @@ def _unsuccessful(program: Path, code: int, tail: bytes) -> str:
         return unstartable.WINDOWS_LINES
     status = "a signal" if code < 0 else f"status {code}"
     said = _exception(tail) or _end(tail)
-    return f"it ended with {status}{_quoted(said)}{_hint(said, code)}"
+    foreign = f"{_FOREIGN}: " if _is_foreign(said) else ""
+    return f"{foreign}it ended with {status}{_quoted(said)}{_hint(said, code)}"
 
 
 def _undecoded(raw: bytes, tail: bytes, problem: str) -> str:
@@ -167,7 +175,8 @@ def _undecoded(raw: bytes, tail: bytes, problem: str) -> str:
     head = raw[:TAIL_BYTES]
     document = _DOCUMENT.search(head)
     if document is None:
-        return f"{problem}{_quoted(_start(head, EXCERPT))}"
+        said = _start(head, EXCERPT)
+        return f"{problem}{_quoted(said)}{_FOREIGN_HINT if _is_foreign(said) else ''}"
     said = _start(head[: document.start()], BEGINNING)
     return f"other text stands before it{_quoted(said)}; {_QUIET}"
 
@@ -208,7 +217,10 @@ def _hint(said: str, status: int) -> str:
     """Return what to do: its packages are missing, or it took the flag for a user's mistake."""
     if said.startswith(("ModuleNotFoundError:", "ImportError:")):
         return _IMPORT_HINT
-    if status != USAGE_STATUS:
-        return ""
-    lowered = said.lower()
-    return next((hint for words, hint in _HINTS.items() if words in lowered), "")
+    lowered = said.lower() if status == USAGE_STATUS else ""
+    other = _FOREIGN_HINT if _is_foreign(said) else ""
+    return next((hint for words, hint in _HINTS.items() if words in lowered), other)
+
+
+def _is_foreign(said: str) -> bool:
+    return FLAG.lstrip("-") in said
