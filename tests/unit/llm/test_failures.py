@@ -88,7 +88,22 @@ def test_a_400_hints_at_the_settings_that_were_sent(
         assert hint in text
 
 
-@pytest.mark.parametrize("status", [401, 413, 429, 500])
+@pytest.mark.parametrize(
+    ("status", "hint"),
+    [
+        (401, "--api-key / ANTHROPIC_API_KEY"),
+        (403, "--api-key / ANTHROPIC_API_KEY"),
+        (404, "llm.model 'claude-x'"),
+        (404, "--base-url / ANTHROPIC_BASE_URL"),
+    ],
+)
+def test_a_refused_key_or_model_is_told_with_its_setting(status: int, hint: str) -> None:
+    text = str(to_error(ApiFailure(status, "kind", "bad"), BASE, secret=""))
+    assert text.startswith(f"the model API answered {status} (kind): bad (check ")
+    assert hint in text
+
+
+@pytest.mark.parametrize("status", [413, 429, 500])
 def test_no_other_status_is_hinted_at(status: int) -> None:
     request = replace(BASE, thinking=True, reasoning_effort="high")
     text = str(to_error(ApiFailure(status, "kind", "bad"), request, secret=""))

@@ -28,6 +28,11 @@ KIND_LIMIT: Final = 60
 READ_LIMIT: Final = 64 * 1024
 """Longer words are no explanation, and cleaning them would hold up all other runs."""
 
+KEY_SETTING: Final = "--api-key / ANTHROPIC_API_KEY, or --api-key-file / ANTHROPIC_API_KEY_FILE"
+BAD_REQUEST: Final = 400
+NOT_FOUND: Final = 404
+_KEY_STATUSES: Final = (401, 403)
+
 TOO_LONG: Final = "an explanation too long to be shown"
 _ESCAPED: Final = re.compile(r"\\(?:u([0-9a-fA-F]{4})|([bfnrt])|([\"\\/]))")
 _CONTEXT: Final = re.compile(
@@ -152,9 +157,15 @@ def _spelled(secret: str) -> re.Pattern[str]:
 
 
 def _hint(failure: ApiFailure, request: Request) -> str:
-    """Name the settings that made a parameter of this request, where a 400 may be about them."""
-    if failure.status != 400:
-        return ""
+    """Name the setting to look at: the key, the model, or what made a parameter of this request."""
+    if failure.status in _KEY_STATUSES:
+        return f" (check the key: {KEY_SETTING})"
+    if failure.status == NOT_FOUND:
+        return f" (check llm.model {request.model!r}, then {SETTING})"
+    return _about_parameters(request) if failure.status == BAD_REQUEST else ""
+
+
+def _about_parameters(request: Request) -> str:
     effort = f"llm.reasoning_effort {request.reasoning_effort!r}"
     if request.thinking is not None and request.reasoning_effort:
         return (
