@@ -13,12 +13,11 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
-from typing import TextIO
 
 from fisk_ai import imports
 from fisk_ai.cli.arguments import BadArgumentsError
 from fisk_ai.cli.commentary import commentary
-from fisk_ai.cli.plain import PLAIN
+from fisk_ai.cli.result import result
 from fisk_ai.cli.tree import COMMANDS, find, listing, not_built, subcommand_required
 from fisk_ai.errors import FiskError, NotBuiltError, SetupError
 from fisk_ai.text.sanitise import for_display
@@ -116,7 +115,7 @@ def _open_standard_streams() -> None:
         os.open(os.devnull, os.O_RDWR)  # the lowest that is free, which is the next one closed
     if sys.stdin is None:  # pyright: ignore[reportUnnecessaryComparison] - closed when we started
         sys.stdin = open(0, encoding="utf-8", errors="replace", closefd=False)  # noqa: SIM115 - kept
-    sys.stdout = _tolerant(sys.stdout)
+    sys.stdout = result(sys.stdout)
     sys.stderr = commentary(sys.stderr)
     if 1 in closed:
         raise SetupError(
@@ -131,15 +130,6 @@ def _is_open(descriptor: int) -> bool:
     except OSError:
         return False
     return True
-
-
-def _tolerant(stream: TextIO | None) -> TextIO:
-    if stream is None:
-        return open(1, "w", encoding="utf-8", errors=PLAIN, closefd=False)
-    reconfigure = getattr(stream, "reconfigure", None)
-    if reconfigure is not None:
-        reconfigure(errors=PLAIN)
-    return stream
 
 
 def _let_go_of_streams() -> bool:

@@ -243,7 +243,7 @@ def test_a_full_disk_is_one_sentence(unbuffered: str) -> None:
             env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
         )
     assert done.returncode == 1
-    assert done.stderr == b"fisk-ai: error: No space left on device\n"
+    assert done.stderr == b"fisk-ai: error: standard output: No space left on device\n"
 
 
 @pytest.mark.parametrize("words", [("--help",), ("cow",)])
