@@ -91,7 +91,8 @@ def compile_filter(
     """
     if not tools and not tags:
         return None
-    return ToolFilter(tuple(_search(pattern, key) for pattern in tools), frozenset(tags))
+    searches = (_search(pattern, f"{key}[{at}]") for at, pattern in enumerate(tools))
+    return ToolFilter(tuple(searches), frozenset(tags))
 
 
 def select(config: SelectionConfig) -> Selection:

@@ -44,10 +44,10 @@ def test_a_pattern_that_is_no_re2_is_refused_quietly_and_quoted(
     pattern: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(ConfigError) as caught:
-        compile_filter([pattern], [], key="exclude.tools")
-    reason = f'exclude.tools: invalid tool filter pattern "{pattern}": '
+        compile_filter(["ok", pattern], [], key="exclude.tools")
+    reason = f'exclude.tools[1]: invalid tool filter pattern "{pattern}": '
     assert str(caught.value).startswith(reason)
-    assert caught.value.key == "exclude.tools"
+    assert caught.value.key == "exclude.tools[1]"
     assert capfd.readouterr().err == ""
 
 
