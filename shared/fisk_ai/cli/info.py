@@ -12,13 +12,13 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
-from fisk_ai.cli import info_data, info_stores, info_tools, provider_check
+from fisk_ai.cli import info_data, info_refusals, info_stores, info_tools
 from fisk_ai.cli.arguments import CommandParser
 from fisk_ai.cli.info_tools import Offer
 from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.run_flags import DEFAULT_CONFIG
 from fisk_ai.config import Config, Mode, load
-from fisk_ai.config.standing import unbuilt_wishes
+from fisk_ai.config.expose import Expose
 from fisk_ai.errors import FiskError
 from fisk_ai.llm import provider as providers
 from fisk_ai.render import warnings
@@ -34,6 +34,7 @@ NAME_LIMIT = 128
 PATH_LIMIT = 400
 """Code points of one text; the application chose it."""
 
+_SERVED_ALONE = "for a served agent; a run has its own in place of it, its durations included"
 _THINKING: Mapping[bool | None, str] = {
     None: "provider default",
     True: "enabled",
@@ -49,10 +50,11 @@ def execute(argv: Sequence[str]) -> int:
     parser.switch("--no-color", "print raw text (NO_COLOR)")
     arguments = parser.parse_args(argv)
     config = load(Path(arguments.config or DEFAULT_CONFIG), Mode.LENIENT)
-    base = root_directory(arguments.root_dir, config.root_directory)
-    if base is not None:
-        config = config.model_copy(update={"root_directory": str(base)})
-    application = run_one_shot(fisk.load(config, environ=os.environ))
+    with config.placing():
+        base = root_directory(arguments.root_dir, config.root_directory)
+        if base is not None:
+            config = config.model_copy(update={"root_directory": str(base)})
+        application = run_one_shot(fisk.load(config, environ=os.environ))
     offered = info_tools.offer(config, application)
     _warn(config, application, offered)
     no_color = bool(arguments.no_color or os.environ.get("NO_COLOR"))
@@ -64,9 +66,7 @@ def execute(argv: Sequence[str]) -> int:
 def _warn(config: Config, application: LoadedApplication, offered: Offer) -> None:
     for advisory in application.advisories:
         print(f"warning: {warnings.sentence(advisory)}", file=sys.stderr)
-    wishes = (for_terminal(str(wish), PATH_LIMIT) for wish in unbuilt_wishes(config))
-    faults = (provider_check.refusal(config), for_terminal(offered.fault, PATH_LIMIT), *wishes)
-    for fault in filter(None, faults):
+    for fault in info_refusals.refusals(config, offered):
         print(f"warning: a run would be refused: {fault}", file=sys.stderr)
     context = _context_fault(config)
     if context:
@@ -114,6 +114,8 @@ def _agent(config: Config, application: LoadedApplication) -> str:
     derived = "" if config.named_identity else " (derived; set identity to choose one)"
     page.item("Identity", f"{for_terminal(config.identity, NAME_LIMIT) or 'none'}{derived}")
     page.optional("NATS context", for_terminal(config.nats_context, NAME_LIMIT))
+    if config.expose != Expose():
+        page.item("Expose", _SERVED_ALONE)
     if application.program is not None:
         named = f"{application.name} {application.version}".strip()
         page.item("Application", for_terminal(str(application.program), PATH_LIMIT))

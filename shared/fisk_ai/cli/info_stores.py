@@ -52,10 +52,16 @@ def sessions(config: Config) -> str:
         page.item("Context", _context(config, declared.options))
         page.item("Prefix", "(derived from the stream at connect time)")
         return page.text()
-    directory = configured_directory(config, root_dir=None, environ=os.environ)
-    if directory is not None:
-        page.item("Directory", for_terminal(str(directory.absolute()), PATH_LIMIT))
+    page.optional("Directory", _session_directory(config))
     return page.text()
+
+
+def _session_directory(config: Config) -> str:
+    try:
+        directory = configured_directory(config, root_dir=None, environ=os.environ)
+    except FiskError as exc:
+        return f"refused: {for_terminal(str(exc), PATH_LIMIT)}"
+    return for_terminal(str(directory.absolute()), PATH_LIMIT) if directory is not None else ""
 
 
 def _memory_directory(config: Config) -> str:

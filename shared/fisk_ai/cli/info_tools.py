@@ -35,7 +35,7 @@ class Offer:
 
     application: tuple[Tool, ...]
     builtins: tuple[Tool, ...]
-    fault: str = ""
+    fault: FiskError | None = None
 
     @property
     def count(self) -> int:
@@ -46,16 +46,19 @@ class Offer:
 def offer(config: Config, application: LoadedApplication) -> Offer:
     """Return the tools of a run; nothing is opened for them."""
     base = Path(config.root_directory) if config.root_directory else None
-    builtins, fault = Builtins(), ""
+    builtins, fault = Builtins(), None
     try:
         builtins = assemble.build(config, memory=None, base=base)
-        toolset.build(
+        assembled, _ = toolset.build(
             toolset.Sources(app_tools=application.tools, builtins=builtins),
             supports_tool_search=False,
             allow_tool_search=False,
         )
+        toolset.require_tools(
+            assembled.tools, application_path=config.application_path, source=str(config.source)
+        )
     except FiskError as exc:
-        fault = str(exc)
+        fault = exc
     return Offer(tuple(application.tools), builtins.tools, fault)
 
 
@@ -89,6 +92,7 @@ def cautions(config: Config) -> Iterator[str]:
                 f'the include.tags of the remote_tools host "{_named(host.name)}" is ignored,'
                 " because peers tell no tags; name tools instead"
             )
+    yield from _missing_roots(config)
     mcp = config.expose.agent.mcp
     if mcp is not None and mcp.confirm_over_mcp in _UNASKED:
         when = _UNASKED[mcp.confirm_over_mcp]
@@ -96,6 +100,17 @@ def cautions(config: Config) -> Iterator[str]:
             f"expose.agent.mcp.confirm_over_mcp is {mcp.confirm_over_mcp}, so a gated tool runs"
             f" unasked {when}; always asks"
         )
+
+
+def _missing_roots(config: Config) -> Iterator[str]:
+    """A directory may be made later, so a run does not refuse one that is not there."""
+    for number, entry in enumerate(config.harness.tools):
+        root = entry.options.get("root")
+        if isinstance(root, str) and not Path(config.root_directory, root).is_dir():
+            yield (
+                f'harness.tools[{number}].options.root "{_named(root)}" is no directory, so every'
+                f" {entry.name} call will fail; create it"
+            )
 
 
 def mcp_clients(config: Config) -> str:

@@ -15,27 +15,36 @@ from fisk_ai.text.sanitise import for_terminal
 PROVIDERS = _builtin
 """Imported so that the providers are registered."""
 
-REASON_LIMIT = 400
-"""Code points of a refusal, which quotes the configuration."""
+REASON_LIMIT = 600
+"""Code points of a refusal, which names a file and quotes the configuration."""
 
 _ANY_KEY = "none"
 """Stands for the key, which is not what is checked."""
 
 
 def refusal(config: Config) -> str:
-    """Return why a run of ``config`` would be refused for its model; empty when it would not.
-
-    A provider that takes a key and was given no options has nothing to check, and is not built:
-    that would load the vendor's library.
-    """
-    name = config.llm.provider
+    """Return why a run of ``config`` would be refused for its model; empty when it would not."""
     try:
-        providers.require_known(name)
-        if config.llm.options or not providers.declares_credentials(name):
-            providers.new(name, _settings(config))
+        with config.placing():
+            require(config)
     except FiskError as exc:
         return for_terminal(str(exc), REASON_LIMIT)
     return ""
+
+
+def require(config: Config) -> None:
+    """Refuse a model that a run of ``config`` could not use.
+
+    A provider that takes a key and was given no options has nothing to check, and is not built:
+    that would load the vendor's library.
+
+    Raises:
+        FiskError: its provider is unknown, or does not take its options.
+    """
+    name = config.llm.provider
+    providers.require_known(name)
+    if config.llm.options or not providers.declares_credentials(name):
+        providers.new(name, _settings(config))
 
 
 def _settings(config: Config) -> providers.ProviderConfig:

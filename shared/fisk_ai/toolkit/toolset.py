@@ -101,8 +101,10 @@ def require_tools(tools: Sequence[Tool], *, application_path: str, source: str) 
             key="include",
         )
     raise ConfigError(
-        f'no tools available: "{source}" sets no application_path and nothing else adds a tool; '
-        f"set application_path to a command-line application, or switch on {_any_of(FEATURES)}",
+        f'no tools available: "{source}" sets no application_path and nothing else adds a tool '
+        "that include and exclude keep; "
+        f"set application_path to a command-line application, switch on {_any_of(FEATURES)}, or "
+        "bring tools of your own with --worker FILE",
         key="application_path",
     )
 

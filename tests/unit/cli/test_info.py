@@ -10,6 +10,9 @@ import pytest
 
 from fisk_ai.cli import info
 
+COMPLETE = "system_prompt: p\nharness: {human_in_the_loop: {enabled: true}}\n"
+"""What a run needs beside a model."""
+
 FLAGS = [
     {"name": "region", "help": "Which \x1b[31mcoast"},
     {"name": "port", "help": "Where to dock", "required": True},
@@ -57,7 +60,9 @@ def test_the_agent_and_the_place_of_its_sessions_are_shown(
     program.write_text(f"#!/bin/sh\ncat {tmp_path}/document.json\n")
     program.chmod(0o755)
     config = tmp_path / "agent.yaml"
-    config.write_text("identity: pier\napplication_path: ./harbour\nllm: {model: small}\n")
+    config.write_text(
+        "identity: pier\napplication_path: ./harbour\nllm: {model: small}\nsystem_prompt: p\n"
+    )
     assert info.execute(["--config", str(config)]) == 0
     printed = capsys.readouterr()
     lines = [line.strip() for line in printed.out.splitlines()]
@@ -85,9 +90,12 @@ def test_a_model_that_a_run_would_refuse_is_said_and_no_key_is_needed(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], *, llm: str, reason: str
 ) -> None:
     config = tmp_path / "agent.yaml"
-    config.write_text(f"llm: {llm}\n")
+    config.write_text(f"{COMPLETE}llm: {llm}\n")
     assert info.execute(["--config", str(config)]) == 0
-    assert capsys.readouterr().err == f"warning: a run would be refused: {reason}\n"
+    place = f"checking config: {config}:3"
+    err = capsys.readouterr().err
+    assert err.startswith(f"warning: a run would be refused: {place}:")
+    assert err.endswith(f": {reason}\n")
 
 
 Shown = tuple[list[str], list[str]]
@@ -116,10 +124,10 @@ def headings(lines: list[str]) -> list[str]:
 
 
 def test_sections_that_have_nothing_to_say_are_left_out(show: Show) -> None:
-    out, err = show("{}")
+    out, _ = show("{}")
     assert headings(out) == ["Agent", "PII scanning", "Tools"]
     assert out[-1] == "No system_prompt defined"
-    assert err == []
+    assert show(f"{COMPLETE}llm: {{model: m}}\n")[1] == []
 
 
 def test_every_section_stands_in_its_place(show: Show) -> None:
@@ -175,7 +183,8 @@ def test_the_price_of_a_search_that_is_off_is_told_where_there_are_many_tools(
 def test_built_in_tools_are_listed_with_their_source_and_their_gate(show: Show) -> None:
     out, err = show(
         "harness: {human_in_the_loop: {enabled: true}, memory: {enabled: true, read_only: true},"
-        " tools: [{name: base64_encode, confirm: true}]}"
+        " tools: [{name: base64_encode, confirm: true}]}\n"
+        "llm: {model: m}\nsystem_prompt: p\n"
     )
     rows = [[cell.strip() for cell in line.split("│")[1:4]] for line in out if "│" in line]
     assert rows == [
@@ -321,9 +330,8 @@ def test_what_would_be_imported_is_listed_without_its_secrets(show: Show) -> Non
     assert any(line.startswith("a: http https://REDACTED@h/mcp?k=REDACTED: not") for line in out)
     assert any(line.startswith("b: stdio npx --url=https://REDACTED@h: not") for line in out)
     assert "hunter2" not in "".join(out + err)
-    assert err[0] == (
-        "warning: a run would be refused: remote_tools is not built yet: remove its entries"
-    )
+    assert err[0].startswith("warning: a run would be refused: checking config: ")
+    assert err[0].endswith("/agent.yaml:1:1: remote_tools is not built yet: remove its entries")
     assert err[-1].startswith('warning: the include.tags of the remote_tools host "pig" is ignored')
 
 
@@ -348,16 +356,17 @@ def test_a_context_that_a_served_agent_could_not_use_is_a_warning(
     show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-    out, err = show("nats_context: prod")
+    text = f"{COMPLETE}llm: {{model: m}}\nnats_context: prod"
+    out, err = show(text)
     assert "NATS context: prod" in out
     assert err[0].startswith("warning: a served agent would be refused: connecting to NATS cont")
     monkeypatch.setenv("FISK_AI_NATS_URL", "nats://h")
-    assert show("nats_context: prod")[1] == []
+    assert show(text)[1] == []
     folder = tmp_path / "nats" / "context"
     folder.mkdir(parents=True)
     (folder / "prod.json").write_text("{}")
     monkeypatch.delenv("FISK_AI_NATS_URL")
-    assert show("nats_context: prod")[1] == []
+    assert show(text)[1] == []
 
 
 def test_two_tools_of_one_name_are_told_and_the_rest_is_shown(show: Show, tmp_path: Path) -> None:
@@ -368,5 +377,92 @@ def test_two_tools_of_one_name_are_told_and_the_rest_is_shown(show: Show, tmp_pa
     program.write_text(f"#!/bin/sh\ncat {tmp_path}/document.json\n")
     program.chmod(0o755)
     out, err = show(f"application_path: {program}\nharness: {{memory: {{enabled: true}}}}")
-    assert 'adds the built-in tool "memory_list", which collides' in err[0]
+    assert 'adds the built-in tool "memory_list", which collides' in err[-1]
     assert sum("memory_list" in line for line in out) == 2
+
+
+HEAD = "llm: {model: m}\nsystem_prompt: p\nharness:\n"
+CARD = f"{COMPLETE}llm: {{model: m}}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "reason"),
+    [
+        (
+            "harness: {human_in_the_loop: {enabled: true}}\nllm: {model: m}\n",
+            "",
+            "system_prompt is required to run an agent",
+        ),
+        (COMPLETE, "", "llm.model is required to run an agent"),
+        (
+            (f"{HEAD}  human_in_the_loop: {{enabled: true}}\n  sessions:\n    backend: disk\n"),
+            ":6:5: ",
+            'harness.sessions.backend: unknown session backend "disk": known backends are [file]',
+        ),
+        (
+            (
+                f"{HEAD}  sessions:\n    options:\n      dri: x\n"
+                "  human_in_the_loop: {enabled: true}\n"
+            ),
+            ":6:7: ",
+            'harness.sessions.options: unknown key "dri", known are [directory]',
+        ),
+        (
+            (f"{HEAD}  memory:\n    enabled: true\n    backend: disk\n"),
+            ":6:5: ",
+            'harness.memory.backend: unknown memory backend "disk": known backends are [file]',
+        ),
+        (
+            (f"{HEAD}  memory:\n    enabled: true\n    options: {{dir: x}}\n"),
+            ":6:15: ",
+            'harness.memory.options: unknown key "dir", known are [directory]',
+        ),
+        (
+            "llm: {model: m}\nsystem_prompt: p\n",
+            "",
+            "or bring tools of your own with --worker FILE",
+        ),
+        (f"{CARD}include: {{tools: [nothing]}}\n", "", "that include and exclude keep"),
+        (f"{CARD}icon_url: ftp://x\n", ":4:1: ", "icon_url must be an https address with a host"),
+        (f"{CARD}prompts: [{'x' * 257}]\n", ":4:1: ", "an entry of prompts has at most 256"),
+        (
+            (
+                f"{HEAD}  human_in_the_loop: {{enabled: true}}\n"
+                "  tools:\n  - name: base64_encode\n  - name: read_file\n    options: {rot: x}\n"
+            ),
+            ":8:15: ",
+            'harness.tools[1].options: unknown key "rot", known are [root max_bytes]',
+        ),
+    ],
+)
+def test_what_a_run_would_refuse_is_one_line_and_the_rest_is_shown(
+    show: Show, tmp_path: Path, *, text: str, place: str, reason: str
+) -> None:
+    out, (line, *more) = show(text)
+    assert line.startswith("warning: a run would be refused: ")
+    assert reason in line
+    assert f"checking config: {tmp_path}/agent.yaml{place}" in line or not place
+    assert tuple(each for each in out if each in ("Agent:", "PII scanning:")) == (
+        "Agent:",
+        "PII scanning:",
+    )
+    assert more == []
+
+
+def test_a_root_of_a_file_tool_that_is_not_there_is_a_warning(show: Show, tmp_path: Path) -> None:
+    text = (
+        "llm: {model: m}\nsystem_prompt: p\n"
+        f"root_directory: {tmp_path}\n"
+        "harness: {tools: [{name: read_file, options: {root: docs}}]}\n"
+    )
+    said = 'harness.tools[0].options.root "docs" is no directory, so every read_file call will fail'
+    assert show(text)[1] == [f"warning: {said}; create it"]
+    (tmp_path / "docs").mkdir()
+    assert show(text)[1] == []
+
+
+def test_a_block_that_a_run_has_its_own_of_is_said_to_be_for_a_served_agent(show: Show) -> None:
+    out, _ = show("expose: {agent: {a2a: {request_timeout: 5m}}}")
+    line = "for a served agent; a run has its own in place of it, its durations included"
+    assert f"Expose: {line}" in out
+    assert not any(each.startswith("Expose:") for each in show("{}")[0])
