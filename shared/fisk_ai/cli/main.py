@@ -98,8 +98,19 @@ def _help() -> str:
 
 
 def _reason(exc: OSError) -> str:
+    if isinstance(exc, FileNotFoundError) and not exc.filename and _is_nowhere():
+        return "the working directory is gone; change to one that is there"
     where = f"{exc.filename}: " if exc.filename else ""
     return f"{where}{exc.strerror or exc}"
+
+
+def _is_nowhere() -> bool:
+    """Say whether the working directory was removed: relative paths then mean nothing."""
+    try:
+        os.getcwd()  # noqa: PTH109 - nothing else here needs pathlib
+    except OSError:
+        return True
+    return False
 
 
 def _open_standard_streams() -> None:

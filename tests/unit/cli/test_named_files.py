@@ -44,3 +44,30 @@ def test_a_new_run_refuses_a_pipe_as_its_configuration(
     assert line == (
         f'fisk-ai: error: reading config "{pipe}": it is no regular file; save what it holds to one'
     )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("run", "--script", "x", "go"),
+        ("run", "--a2a-debug", "--config", "CONFIG", "go"),
+        ("session", "ls", "--state-dir", "x"),
+    ],
+    ids=" ".join,
+)
+def test_a_working_directory_that_is_gone_is_named(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    words: tuple[str, ...],
+) -> None:
+    config = tmp_path / "agent.yaml"
+    config.write_text("identity: x", encoding="utf-8")
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert main([str(config) if word == "CONFIG" else word for word in words]) == 1
+    assert capsys.readouterr().err == (
+        "fisk-ai: error: the working directory is gone; change to one that is there\n"
+    )
