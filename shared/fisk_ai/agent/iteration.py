@@ -83,7 +83,10 @@ async def _show(active: ActiveRun, index: int, response: Response, *, terminal: 
 def ended_by(stop_reason: str) -> TurnEnd:
     """Return how a reply without further work ended its turn."""
     if stop_reason == TRUNCATED:
-        text = "model reply truncated at the output token limit; the answer is incomplete"
+        text = (
+            "model reply truncated at the output token limit; the answer is incomplete, "
+            "raise llm.budget.max_output_tokens for longer ones"
+        )
         return TurnEnd("error", ProviderError(text))
     if stop_reason == "refusal":
         return TurnEnd("error", ProviderError("model refused to respond"))

@@ -72,6 +72,7 @@ async def test_tools_of_a_truncated_reply_never_run(bench: AgentBench) -> None:
     result, error = await bench.run(call(("a", "look"), stop_reason="max_tokens"))
     assert result.reason == "error"
     assert "truncated at the output token limit" in str(error)
+    assert "raise llm.budget.max_output_tokens" in str(error)
     assert tool.calls == []
     assert [event.terminal for event in bench.events.recorded if event.name == "message"] == [True]
 
