@@ -156,6 +156,8 @@ def test_a_rehearsal_warns_of_a_model_that_a_real_run_would_refuse(agent: Agent)
     done = agent.rehearse("go")
     assert (done.status, done.out) == (0, "It says Moo.\n")
     assert done.err.startswith(
-        'warning: a run without --script would be refused: unknown llm provider "foo": known '
-        "providers are [anthropic scripted]\n"
+        "warning: a run without --script would be refused: checking config: "
+    )
+    assert done.err.splitlines()[0].endswith(
+        'unknown llm provider "foo": known providers are [anthropic scripted]'
     )

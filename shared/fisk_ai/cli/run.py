@@ -75,6 +75,7 @@ async def _run(flags: RunFlags, *, environ: Mapping[str, str]) -> int:
         )
     prompter = TerminalPrompter(Keyboard(sys.stdin), sys.stderr)
     interrupts = Interrupts(abort_question=prompter.abort)
+    prompter.hung_up = interrupts.hang_up
     with interrupts.installed(), ExitStack() as stack:
         plan = setup.plan()
         debug = _open_dump(stack) if flags.a2a_debug else None
@@ -156,7 +157,8 @@ class _Setup:
     def check(self) -> None:
         """Refuse what cannot run, and import what talks to the agent, while the worker starts."""
         provider = self.config.llm.provider
-        providers.require_known(provider)
+        with self.config.placing():
+            providers.require_known(provider)
         if providers.declares_credentials(provider) and not self.key:
             raise UsageError(
                 "--api-key is required to run an agent; set it, export ANTHROPIC_API_KEY, or "
