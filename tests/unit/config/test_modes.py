@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from fisk_ai.config import Config, Mode, loads, prepare
+from fisk_ai.config import Broker, Config, Mode, loads, prepare
+from fisk_ai.config.endpoints import agent_refusals
 from fisk_ai.errors import ConfigError
 
 Read = Callable[..., Config]
@@ -23,6 +24,33 @@ def test_a_script_takes_the_place_of_the_model_and_of_nothing_else(
     assert scripted.llm.options == {"script": str(tmp_path / "play.yaml")}
     assert (scripted.llm.model, scripted.llm.budget.max_tokens) == ("m", 9)
     assert config.llm.options == {"x": 1}
+
+
+@pytest.mark.parametrize("hosted", [True, False])
+def test_what_is_refused_after_reading_has_the_place_where_its_key_is_written(
+    read: Read,
+    hosted: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    config = read("harness:\n  sessions: {backend: disk}\nicon_url: x\n")
+    config = config.hosted() if hosted else config
+    refused = ConfigError("no such store", key="harness.sessions.backend")
+    with pytest.raises(ConfigError) as caught, config.placing():
+        raise refused
+    assert str(caught.value) == "checking config: agent.yaml:2:14: no such store"
+    assert caught.value.key == refused.key
+    assert config.placed(ConfigError("missing", key="llm.model")).args == ("missing",)
+
+
+def test_a_refused_script_is_not_said_to_stand_in_the_file(read: Read) -> None:
+    config = read("llm: {options: {script: a.yaml}}\nicon_url: x\n").with_script(Path("b.yaml"))
+    refused = config.placed(ConfigError("unreadable", key="llm.options.script"))
+    assert str(refused) == "unreadable"
+    assert "agent.yaml:2:1" in str(config.placed(ConfigError("x", key="icon_url")))
+
+
+def test_everything_that_a_run_misses_is_known_at_once(read: Read) -> None:
+    missing = agent_refusals(read("identity: cow"), Broker.EMBEDDED)
+    assert [refused.key for refused in missing] == ["system_prompt", "llm.model"]
 
 
 def test_a_hosted_agent_answers_one_caller_and_may_ask_them(read: Read) -> None:

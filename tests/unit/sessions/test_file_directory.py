@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from fisk_ai.errors import ConfigError
-from fisk_ai.sessions import builtin, store
+from fisk_ai.sessions import builtin, choice, store
 from fisk_ai.sessions.file import FileStore
 from fisk_ai.sessions.file_directory import directory_of
 from fisk_ai.sessions.places import StoreConfig
@@ -66,3 +66,20 @@ def test_a_backend_registers_once_and_under_a_name(tmp_path: Path) -> None:
     for name in ("", "file"):
         with pytest.raises(ValueError, match="session backend"):
             store.register(name, factory, needs_nats=False)
+
+
+def test_options_are_checked_where_the_flag_replaces_their_directory(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r'unknown key "dri", known are \[directory\]'):
+        choice.open_store(
+            "file", {"dri": "x"}, state_dir=str(tmp_path / "state"), base=None, environ=HOME
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_check_makes_nothing(tmp_path: Path) -> None:
+    store.check("file", StoreConfig(options={"directory": str(tmp_path / "runs")}))
+    with pytest.raises(ConfigError, match=r"harness\.sessions\.options: unknown key"):
+        store.check("file", StoreConfig(options={"dri": "x"}))
+    with pytest.raises(ConfigError, match=r"harness\.sessions\.backend: unknown session backend"):
+        store.check("disk", StoreConfig())
+    assert list(tmp_path.iterdir()) == []
