@@ -66,6 +66,9 @@ def test_the_key_is_used_and_reaches_no_tool_and_no_screen(
     assert "LLMFORMAT=1\n" in done.err
     assert "sk-secret" not in done.err
     assert len(endpoint.requests()) == 2
+    written = endpoint.log.read_text(encoding="utf-8")
+    assert "cache_control" in written
+    assert "ttl" not in written, "nobody is there to take an hour"
 
 
 def test_a_key_that_is_exported_is_used_and_a_scripted_run_sends_nothing(

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from agent_worker.channels.prompts import PromptsChannel
 from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a import messages as m
 from fisk_ai.bus.broker import Broker
@@ -183,6 +184,24 @@ async def test_the_work_of_a_request_knows_its_callers_trace(bench: Bench) -> No
     run = asyncio.create_task(bench.client().run(prompt(traceparent=trace), RecordingCaller()))
     work = await asyncio.wait_for(channel.next(), 5)
     assert work.traceparent == trace
+    await work.done(Outcome(id=work.id, reason="completed", text="Fine."))
+    assert text_of(await run) == "Fine."
+    await channel.close()
+
+
+@pytest.mark.parametrize("human_paced", [True, False])
+async def test_whether_a_person_sets_the_pace_is_said_to_the_run(
+    bench: Bench,
+    human_paced: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    service = await bench.worker.service("billing")
+    channel = PromptsChannel(
+        bench.config(), bench.worker, service, bench.store, human_paced=human_paced
+    )
+    await channel.start()
+    run = asyncio.create_task(bench.client().run(prompt(), RecordingCaller()))
+    work = await asyncio.wait_for(channel.next(), 5)
+    assert work.human_paced is human_paced
     await work.done(Outcome(id=work.id, reason="completed", text="Fine."))
     assert text_of(await run) == "Fine."
     await channel.close()
