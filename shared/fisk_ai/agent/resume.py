@@ -19,6 +19,7 @@ from fisk_ai.sessions.fingerprint import Drift
 from fisk_ai.sessions.fold import answer_of
 from fisk_ai.sessions.state import RunState
 from fisk_ai.sessions.store import Journal
+from fisk_ai.text.sanitise import QUOTED_LIMIT, for_terminal
 
 LOADS = 3
 """How often a session is read before it is left to whoever keeps writing to it."""
@@ -108,7 +109,8 @@ def _admit(setup: Setup, checkpoint: Checkpoint, state: RunState) -> Drift:
         )
     drift = fingerprint.compare(state.meta.fingerprint, setup.fingerprint)
     if drift.hard:
-        stored, current = state.meta.fingerprint.provider, setup.fingerprint.provider
+        current = setup.fingerprint.provider
+        stored = for_terminal(state.meta.fingerprint.provider, QUOTED_LIMIT)
         raise RefusedError(
             f'session "{session_id}" was written with the provider {stored}, not with {current}; '
             "no session crosses providers: start a new one",

@@ -112,6 +112,18 @@ async def test_another_provider_is_refused_even_when_forced(parked: AgentBench) 
     assert "other" in str(error)
 
 
+async def test_a_provider_that_a_journal_makes_up_is_repeated_cut_and_clean(
+    parked: AgentBench, runs: Path
+) -> None:
+    path = runs / "bench.json"
+    written = path.read_text(encoding="utf-8")
+    made_up = written.replace('"provider":"anthropic"', f'"provider":"a\\n{"b" * 100_000}"', 1)
+    path.write_text(made_up, encoding="utf-8")
+    _, error = await parked.resume()
+    assert made_up != written
+    assert f"the provider a {'b' * 198}…, not with anthropic" in str(error)
+
+
 async def test_a_changed_prompt_is_refused_with_its_differences(parked: AgentBench) -> None:
     before = await parked.kinds()
     parked.configure(system_prompt="be verbose", llm={"model": "n"})
