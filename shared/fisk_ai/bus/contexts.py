@@ -6,6 +6,7 @@ Rules: ``docs/reference/bus.md``.
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,13 +15,17 @@ from typing import Final
 
 import msgspec
 
-from fisk_ai.bus.options import ConnectOptions, Tls
+from fisk_ai.bus import files
+from fisk_ai.bus.options import ConnectOptions, Tls, prefix_fault
 from fisk_ai.errors import ConfigError, SetupError
 
 DEFAULT_URL: Final = "nats://127.0.0.1:4222"
 
-FILE_LIMIT_BYTES: Final = 65_536
-"""A context has a dozen short values."""
+NAME_LIMIT_BYTES: Final = 250
+"""With ``.json`` behind it the longest name of a file."""
+
+SHOWN_LIMIT: Final = 80
+"""Characters that a refusal repeats of what is no name: enough to find it."""
 
 _KEY: Final = "nats_context"
 _PATHS: Final = ("creds", "nkey", "cert", "key", "ca")
@@ -101,20 +106,36 @@ def path_of(name: str, environ: Mapping[str, str]) -> Path:
     """Return the file of a context, which need not be there.
 
     Raises:
-        ConfigError: the name could lead out of the directory of contexts.
+        ConfigError: the name could lead out of the directory of contexts, or be no file's.
     """
-    if not name or ".." in name or os.sep in name or "\\" in name or "\0" in name:
+    if not name or ".." in name or os.sep in name or "\\" in name or not _names_a_file(name):
         raise ConfigError(
-            f'nats_context "{name}" names no context: write one of those that'
-            " 'nats context ls' lists",
+            f"nats_context {json.dumps(name[:SHOWN_LIMIT])} names no context: write one of those"
+            " that 'nats context ls' lists",
             key=_KEY,
         )
     return directory(environ) / f"{name}.json"
 
 
+def _names_a_file(name: str) -> bool:
+    return name.isprintable() and len(name.encode()) <= NAME_LIMIT_BYTES
+
+
 def exists(name: str, environ: Mapping[str, str]) -> bool:
-    """Say whether the context has a file; raises as :func:`path_of`."""
-    return path_of(name, environ).is_file()
+    """Say whether anything is there under the name of the context, be it usable or not.
+
+    Raises:
+        ConfigError: as :func:`path_of`.
+        SetupError: the directory of contexts cannot be looked into.
+    """
+    path = path_of(name, environ)
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except (OSError, ValueError) as exc:
+        raise _refused(name, f'"{path}" cannot be read: {files.reason(exc)}') from exc
+    return True
 
 
 def load(name: str, environ: Mapping[str, str]) -> Context:
@@ -126,20 +147,19 @@ def load(name: str, environ: Mapping[str, str]) -> Context:
     """
     path = path_of(name, environ)
     try:
-        with path.open("rb") as file:
-            raw = file.read(FILE_LIMIT_BYTES + 1)
+        raw = files.read(path)
     except FileNotFoundError as exc:
         raise _refused(
             name,
             f'"{path}" does not exist; make it with nats context add, or set FISK_AI_NATS_URL',
         ) from exc
-    except OSError as exc:
-        raise _refused(name, f'"{path}" cannot be read: {exc.strerror}') from exc
+    except (OSError, ValueError) as exc:
+        raise _refused(name, f'"{path}" cannot be read: {files.reason(exc)}') from exc
     return _checked(_expanded(_decoded(name, path, raw), environ))
 
 
 def _decoded(name: str, path: Path, raw: bytes) -> Context:
-    if len(raw) > FILE_LIMIT_BYTES:
+    if len(raw) > files.LIMIT_BYTES:
         raise _refused(name, f'"{path}" is too large to be a context')
     try:
         return msgspec.structs.replace(msgspec.json.decode(raw, type=Context), name=name)
@@ -172,6 +192,8 @@ def _checked(context: Context) -> Context:
         raise _refused(context.name, "its user_jwt needs the user_seed that proves who holds it")
     if bool(context.cert) != bool(context.key):
         raise _refused(context.name, "its cert and key belong together: set both")
+    if context.inbox_prefix and (fault := prefix_fault(context.inbox_prefix)):
+        raise _refused(context.name, f"its inbox_prefix {fault}")
     return context
 
 

@@ -13,10 +13,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final, Protocol, cast
 
+from fisk_ai.bus import files
 from fisk_ai.errors import SetupError
-
-FILE_LIMIT_BYTES: Final = 65_536
-"""A credentials file has two; a longer one is another file."""
 
 _SEED: Final = 18 << 3
 """The prefix that makes a seed begin with ``S``; the kind of key follows in the next bits."""
@@ -82,35 +80,34 @@ def read_key(text: str, source: str) -> Key:
     return Key(seed)
 
 
-def read_key_file(path: Path) -> Key:
-    """Return the key in a file that holds one seed.
+def read_key_file(path: Path, source: str) -> Key:
+    """Return the key in a file that holds one seed; ``source`` as in :func:`read_key`.
 
     Raises:
         SetupError: it cannot be read, or holds no seed.
     """
-    return read_key(_read(path), f'the nkey file "{path}"')
+    return read_key(_read(path, source), source)
 
 
-def read_credentials(path: Path) -> Credentials:
-    """Return what a credentials file holds.
+def read_credentials(path: Path, source: str) -> Credentials:
+    """Return what a credentials file holds; ``source`` as in :func:`read_key`.
 
     Raises:
         SetupError: it cannot be read, or lacks the token or the seed of a user.
     """
-    text = _read(path)
+    text = _read(path, source)
     token, seed = _JWT.search(text), _KEY.search(text)
     if token is None or seed is None:
-        raise SetupError(f'the credentials file "{path}" holds no user token and seed')
-    return Credentials(token[1], read_key(seed[1], f'the seed in "{path}"'))
+        raise SetupError(f"{source} is no credentials file: it holds no user token and seed")
+    return Credentials(token[1], read_key(seed[1], f"the seed in {source}"))
 
 
-def _read(path: Path) -> str:
+def _read(path: Path, source: str) -> str:
     try:
-        with path.open("rb") as file:
-            return file.read(FILE_LIMIT_BYTES).decode()
+        raw = files.read(path)
     except (OSError, ValueError) as exc:
-        reason = exc.strerror if isinstance(exc, OSError) else "it holds no text"
-        raise SetupError(f'"{path}" cannot be read: {reason}') from exc
+        raise SetupError(f"{source} cannot be read: {files.reason(exc)}") from exc
+    return raw.decode(errors="replace")
 
 
 def _kind(raw: bytes) -> int:

@@ -6,13 +6,15 @@ every later connection, so that a renewed one counts.
 
 from __future__ import annotations
 
+import contextlib
+import errno
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from pathlib import Path
 
-from fisk_ai.bus import credentials
-from fisk_ai.bus.credentials import Credentials
+from fisk_ai.bus import credentials, files
+from fisk_ai.bus.credentials import Credentials, Key
 from fisk_ai.bus.options import ConnectOptions, Tls
 from fisk_ai.errors import SetupError
 
@@ -35,24 +37,30 @@ def log_in(options: ConnectOptions) -> Login:
     """Prepare a login; reads files.
 
     Raises:
-        SetupError: a credentials, key or certificate file cannot be used; names the file.
+        SetupError: a credentials, key or certificate file cannot be used; names the key or the
+            setting that leads to it.
     """
-    tls = _context(options.tls) if options.tls is not None else None
+    tls = _context(options.tls, options.named) if options.tls is not None else None
     needs_tls = tls is not None or any(s.startswith("tls://") for s in options.servers())
     if options.creds:
-        return _by_credentials(Path(options.creds), tls, needs_tls=needs_tls)
+        return _by_credentials(options, tls, needs_tls=needs_tls)
     if options.nkey:
-        return _by_key(Path(options.nkey), tls, needs_tls=needs_tls)
+        return _by_key(options, tls, needs_tls=needs_tls)
     if options.user_jwt:
-        key = credentials.read_key(options.user_seed, "the user_seed")
+        key = credentials.read_key(options.user_seed, options.named("user_seed"))
         held = Credentials(options.user_jwt, key)
         return _by_token(lambda: held, tls, needs_tls=needs_tls)
     return Login(tls=tls, needs_tls=needs_tls)
 
 
-def _by_credentials(path: Path, tls: ssl.SSLContext | None, *, needs_tls: bool) -> Login:
-    credentials.read_credentials(path)
-    return _by_token(lambda: credentials.read_credentials(path), tls, needs_tls=needs_tls)
+def _by_credentials(
+    options: ConnectOptions, tls: ssl.SSLContext | None, *, needs_tls: bool
+) -> Login:
+    def read() -> Credentials:
+        return credentials.read_credentials(Path(options.creds), options.named("creds"))
+
+    read()
+    return _by_token(read, tls, needs_tls=needs_tls)
 
 
 def _by_token(
@@ -67,30 +75,42 @@ def _by_token(
     return Login(sign=sign, jwt=token, tls=tls, needs_tls=needs_tls)
 
 
-def _by_key(path: Path, tls: ssl.SSLContext | None, *, needs_tls: bool) -> Login:
-    public = credentials.read_key_file(path).public()
+def _by_key(options: ConnectOptions, tls: ssl.SSLContext | None, *, needs_tls: bool) -> Login:
+    def read() -> Key:
+        return credentials.read_key_file(Path(options.nkey), options.named("nkey"))
+
     return Login(
-        sign=lambda nonce: credentials.read_key_file(path).sign(nonce),
-        public_key=public,
+        sign=lambda nonce: read().sign(nonce),
+        public_key=read().public(),
         tls=tls,
         needs_tls=needs_tls,
     )
 
 
-def _context(tls: Tls) -> ssl.SSLContext:
+def _context(tls: Tls, named: Callable[[str], str]) -> ssl.SSLContext:
     context = ssl.create_default_context()
-    try:
-        if tls.ca:
+    if tls.ca:
+        with _using(named("ca")):
+            files.require(Path(tls.ca))
             context = ssl.create_default_context(cafile=tls.ca)
-        if tls.cert:
+    if tls.cert:
+        with _using(named("cert")):
+            files.require(Path(tls.cert))
+        with _using(named("key")):
+            files.require(Path(tls.key or tls.cert))
+        with _using(named("cert with its key")):
             context.load_cert_chain(tls.cert, tls.key or None, password=_refuse_password)
-    except (OSError, ValueError) as exc:
-        names = ", ".join(f'"{name}"' for name in (tls.ca, tls.cert, tls.key) if name)
-        reason = (exc.strerror if isinstance(exc, OSError) else "") or str(exc)
-        raise SetupError(f"the certificate files {names} cannot be used: {reason}") from exc
     return context
+
+
+@contextlib.contextmanager
+def _using(source: str) -> Generator[None, None, None]:
+    try:
+        yield
+    except (OSError, ValueError) as exc:
+        raise SetupError(f"{source} cannot be used: {files.reason(exc)}") from exc
 
 
 def _refuse_password() -> str:
     """Stand in for the prompt with which OpenSSL would stop a service at its terminal."""
-    raise ValueError("the key is locked by a password")
+    raise PermissionError(errno.EACCES, "the key is locked by a password")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass, field
 
@@ -14,11 +15,23 @@ CONNECT_TIMEOUT_S = 5.0
 URL_VARIABLE = "FISK_AI_NATS_URL"
 """The setting that names a broker; named by refusals."""
 
+_VARIABLES = {"url": URL_VARIABLE, "creds": "FISK_AI_NATS_CREDS"}
+"""The settings that stand for the keys of a context."""
+
+INBOX_VARIABLE = "FISK_AI_NATS_INBOX_PREFIX"
+"""The setting that says where the replies to this process come; named by refusals."""
+
 PREFIXES_VARIABLE = "FISK_AI_INBOX_PREFIXES"
 """The setting that lists reply prefixes; named by refusals."""
 
 BUILT_IN_PREFIXES = ("_INBOX", "_R_")
 """The default inboxes of every client, and the server's own for account imports."""
+
+PREFIX_LIMIT = 128
+"""Characters: what lies under a prefix stays far below the longest reply subject that is served."""
+
+_SHOWN_LIMIT = 80
+"""Characters that a refusal repeats of a prefix."""
 
 _OWN_ROOTS = frozenset({"choria", "fisk"})
 """First tokens of the subjects this project listens on; a reply there would be a request."""
@@ -91,16 +104,18 @@ class ConnectOptions:
         named = f'NATS context "{self.context}"' if self.context else "NATS"
         return f"{named} at {self.shown()}"
 
-    def _refused(self, place: int) -> SetupError:
-        which = f"address {place} of " if "," in self.url else ""
+    def named(self, key: str) -> str:
+        """Return what leads to a value, for refusals: they never repeat the value itself."""
         if self.context:
-            where = f'connecting to NATS context "{self.context}": {which}its url'
-            instead = "into user and password"
-        else:
-            where, instead = f"{which}{URL_VARIABLE}", "into a NATS context"
+            return f'connecting to NATS context "{self.context}": its {key}'
+        return _VARIABLES.get(key, f"the {key} of the connection")
+
+    def _refused(self, place: int) -> SetupError:
+        which = f" (address {place} of its list)" if "," in self.url else ""
+        instead = "into user and password" if self.context else "into a NATS context"
         return SetupError(
-            f"{where} is no NATS address: write nats://host:port or tls://host:port, and a user or"
-            f" password with / ? # [ ] or a comma in it {instead}",
+            f"{self.named('url')} is no NATS address{which}: write nats://host:port or"
+            f" tls://host:port, and a user or password with / ? # [ ] or a comma in it {instead}",
             key="url",
         )
 
@@ -109,13 +124,12 @@ def check_inbox(prefix: str) -> None:
     """Check the prefix of this client's own inboxes.
 
     Raises:
-        ConfigError: it is no list of literal subject tokens.
+        ConfigError: as :func:`prefix_fault` says.
     """
-    if not all(_LITERAL_TOKEN.fullmatch(token) for token in prefix.split(".")):
+    if fault := prefix_fault(prefix):
         raise ConfigError(
-            f'inbox prefix "{prefix}" is no list of literal subject tokens; '
-            "write FISK_AI_NATS_INBOX_PREFIX as _INBOX_role",
-            key="FISK_AI_NATS_INBOX_PREFIX",
+            f"{INBOX_VARIABLE} {_shown(prefix)} {fault}; write it as _INBOX_role",
+            key=INBOX_VARIABLE,
         )
 
 
@@ -125,20 +139,29 @@ def checked_prefixes(entries: tuple[str, ...]) -> tuple[str, ...]:
     An entry is one or more literal subject tokens and counts as whole tokens.
 
     Raises:
-        ConfigError: an entry that is blank, holds a wildcard or ``$``, or names a subject of ours.
+        ConfigError: as :func:`prefix_fault` says of an entry.
     """
     for entry in entries:
-        tokens = entry.split(".")
-        if not all(_LITERAL_TOKEN.fullmatch(token) for token in tokens):
+        if fault := prefix_fault(entry):
             raise ConfigError(
-                f'reply prefix "{entry}" is no list of literal subject tokens; '
-                f"write {PREFIXES_VARIABLE} as _INBOX_role,_INBOX_other",
-                key=PREFIXES_VARIABLE,
-            )
-        if tokens[0] in _OWN_ROOTS:
-            raise ConfigError(
-                f'reply prefix "{entry}" names a subject this program listens on; '
-                f"remove it from {PREFIXES_VARIABLE}",
+                f"the entry {_shown(entry)} of {PREFIXES_VARIABLE} {fault}; write them as"
+                " _INBOX_role,_INBOX_other",
                 key=PREFIXES_VARIABLE,
             )
     return entries
+
+
+def prefix_fault(prefix: str) -> str:
+    """Return why no inbox may lie under ``prefix``, empty when it may; the value is not in it."""
+    tokens = prefix.split(".")
+    if not prefix.isprintable() or not all(map(_LITERAL_TOKEN.fullmatch, tokens)):
+        return "is no list of literal subject tokens"
+    if tokens[0] in _OWN_ROOTS:
+        return "names a subject this program listens on"
+    if len(prefix) > PREFIX_LIMIT:
+        return f"is longer than {PREFIX_LIMIT} characters"
+    return ""
+
+
+def _shown(prefix: str) -> str:
+    return json.dumps(prefix[:_SHOWN_LIMIT])

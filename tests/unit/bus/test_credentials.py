@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -78,13 +79,35 @@ def test_a_file_without_a_token_and_a_seed_is_no_credentials_file(
 ) -> None:
     file = tmp_path / "user.creds"
     file.write_bytes(content)
-    with pytest.raises(SetupError, match=r"user\.creds"):
-        credentials.read_credentials(file)
+    with pytest.raises(SetupError, match="its creds is no credentials file"):
+        credentials.read_credentials(file, "its creds")
 
 
-def test_a_credentials_file_that_is_not_there_is_named(tmp_path: Path) -> None:
-    with pytest.raises(SetupError, match=r'gone\.creds" cannot be read: No such file'):
-        credentials.read_credentials(tmp_path / "gone.creds")
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("gone", "No such file or directory"),
+        ("pipe", "it is no regular file"),
+        ("folder", "it is no regular file"),
+        ("seed" * 100, "File name too long"),
+        ("a\0b", "it names no file"),
+    ],
+)
+def test_what_is_no_file_is_told_at_once_and_without_its_path(
+    tmp_path: Path, name: str, reason: str
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    for read in (credentials.read_credentials, credentials.read_key_file):
+        with pytest.raises(SetupError) as caught:
+            read(tmp_path / name, "its creds")
+        assert str(caught.value) == f"its creds cannot be read: {reason}"
+
+
+def test_a_link_to_a_credentials_file_is_followed(tmp_path: Path, seed_text: SeedText) -> None:
+    (tmp_path / "seed").write_text(seed_text(b"x" * 32))
+    (tmp_path / "link").symlink_to(tmp_path / "seed")
+    assert credentials.read_key_file(tmp_path / "link", "it").public().startswith("U")
 
 
 def test_no_secret_shows_in_a_representation(seed_text: SeedText) -> None:

@@ -263,7 +263,7 @@ def test_the_replies_of_account_imports_are_answered() -> None:
 @pytest.mark.parametrize(
     "entry",
     ["", " ", "_INBOX *", "_INBOX.*", ">", "$JS", "a.$b", "a..b", ".a", "a.", "choria", "fisk",
-     "choria.fisk-ai", "fisk.session", "_INBOX peer", "a\n"],
+     "choria.fisk-ai", "fisk.session", "_INBOX peer", "a\n", "a" * 129],
 )  # fmt: skip
 def test_a_prefix_that_could_match_more_than_an_inbox_stops_the_start(entry: str) -> None:
     with pytest.raises(ConfigError, match="FISK_AI_INBOX_PREFIXES"):
