@@ -28,10 +28,16 @@ def main(argv: Sequence[str], bring: Callable[[], Additions] = Additions) -> int
     try:
         with imports.uncollected():
             from agent_worker.app import run  # noqa: PLC0415 - a usage error needs none of it
+            from agent_worker.leaving import Leaving, run_to_the_end  # noqa: PLC0415 - likewise
 
             additions = bring()
+            leaving = Leaving()
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            return runner.run(run(arguments, os.environ, ready, additions))
+            work = run(arguments, os.environ, ready, additions)
+            code = run_to_the_end(runner, work, ready)
+            leaving.begin(code)
+        leaving.end()
+        return code
     except FiskError as exc:
         ready.refused(str(exc))
         return 1

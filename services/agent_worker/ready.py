@@ -15,9 +15,11 @@ class ReadyLine:
 
     def __init__(self, descriptor: int | None) -> None:
         self._descriptor = descriptor
+        self.is_serving = False
 
     def serving(self, identity: str) -> None:
         """Say that requests are answered from now on."""
+        self.is_serving = True
         self._say({"ready": True, "identity": identity})
 
     def refused(self, error: str) -> None:

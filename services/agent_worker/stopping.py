@@ -1,17 +1,18 @@
 """How a worker is told to end: two signals, a fault, or a terminal that is gone.
 
-The first signal drains: running work stops where it can be resumed. The second stops it now. When
-the owner's pipe closes nobody is left to answer or to wait, so draining is bounded. An owner that
-is done closes its pipe and signals at once; that is the normal end of a hosted worker.
+The first signal drains: running work stops where it can be resumed. The second stops it now, in
+bounded time. When the owner's pipe closes nobody is left to answer or to wait, so draining is
+bounded, too. An owner that is done closes its pipe and signals at once; that is the normal end of a
+hosted worker.
 """
 
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
 from collections.abc import Callable, Coroutine
 
+from agent_worker.leaving import leave
 from fisk_ai.bus.owner import OWNER_DIED, wait_owner_gone
 from fisk_ai.serving.log import get_logger
 from fisk_ai.serving.server import ReleaseError, Server
@@ -19,9 +20,9 @@ from fisk_ai.serving.server import ReleaseError, Server
 OWNER_DRAIN_S = 5.0
 """How long running work may take to park once the terminal is gone."""
 
-OWNER_CANCEL_S = 30.0
-"""How long cancelled work may take to end after that: a command gets 10 s to die, an outcome as
-much to be told. Nobody is left who could kill a process that hangs."""
+CANCEL_S = 30.0
+"""How long cancelled work may take to end: a command gets 12 s to die, an outcome as much to be
+told. Whatever hangs beyond is left, and the process ends without it."""
 
 _log = get_logger("agent_worker")
 
@@ -77,6 +78,9 @@ class Stopping:
     async def _cancel(self) -> None:
         _log.warning("stopping now: running work is cancelled")
         await self._server.cancel_runs()
+        await asyncio.sleep(CANCEL_S)
+        _log.error("running work did not end; leaving it")
+        leave(1)
 
     async def _follow(self, owner_fd: int) -> None:
         await wait_owner_gone(owner_fd)
@@ -84,9 +88,6 @@ class Stopping:
         self._start(self._drain)
         await asyncio.sleep(OWNER_DRAIN_S)
         await self._cancel()
-        await asyncio.sleep(OWNER_CANCEL_S)
-        _log.error("running work did not end; leaving it")
-        os._exit(1)
 
 
 def _leave_to_the_pipe() -> None:

@@ -1,7 +1,8 @@
 """The points of a run at which code of an embedder may look, refuse or rewrite.
 
-Every hook is optional; the run waits for it, in the order of the loop. What it is given is a copy. An error it raises ends the run, its text prefixed with the hook's name, except that of
-``run_end``. Rules: ``docs/reference/hooks.md``.
+Every hook is optional; the run waits for it, in the order of the loop. What it is given is a copy.
+An error it raises ends the run, its text prefixed with the hook's name, except that of ``run_end``.
+Rules: ``docs/reference/hooks.md``.
 """
 
 from __future__ import annotations

@@ -1,0 +1,151 @@
+"""Workers whose tools take no notice of being stopped, or try to end the process."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import time
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import pytest
+
+from fisk_ai.a2a.client import AgentClient, TaskEnd
+from fisk_ai.a2a.messages import ErrorTerminal, Result
+from fisk_ai.bus.connection import Connection
+
+pytestmark = pytest.mark.integration
+
+Ask = Callable[[AgentClient], Awaitable[TaskEnd]]
+
+OWN = '''\
+import asyncio, sys, time
+from pathlib import Path
+
+from agent_worker import serve
+from fisk_ai.toolkit.typed import tool
+
+HERE = Path(__file__).parent
+
+
+@tool
+async def odd() -> str:
+    """Do what no tool should."""
+    if (HERE / "begun").is_fifo():
+        (HERE / "begun").write_text("now")
+    BODY
+    return "done"
+
+
+if __name__ == "__main__":
+    sys.exit(serve(tools=[odd]))
+'''
+SCRIPT = """\
+turns:
+  - call: [{tool: odd, input: {}}]
+  - say: "Done."
+"""
+SLEEPS = "await asyncio.to_thread(time.sleep, 60)"
+SWALLOWS = """
+    while True:
+        try:
+            await asyncio.sleep(60)
+        except asyncio.CancelledError:
+            continue
+"""
+EXITS_IN_A_TASK = """
+    async def leave():
+        sys.exit(7)
+    async with asyncio.TaskGroup() as group:
+        group.create_task(leave())
+"""
+EXITS_BESIDE = """
+    async def leave():
+        sys.exit(7)
+    globals()["left"] = asyncio.create_task(leave())
+    await asyncio.sleep(0.05)
+"""
+
+
+class Worker(Protocol):
+    process: asyncio.subprocess.Process
+    stderr: bytes
+
+    def disown(self) -> None: ...
+    async def ended(self) -> int: ...
+
+
+class Workshop(Protocol):
+    directory: Path
+
+    def write(self, name: str, text: str) -> Path: ...
+    def start(
+        self,
+        *arguments: str,
+        environ: Mapping[str, str] | None = None,
+        ready: bool = True,
+        program: Sequence[str] = ...,
+    ) -> Awaitable[Worker]: ...
+
+
+@pytest.fixture
+def agent(caller: Connection) -> AgentClient:
+    return AgentClient(caller, "watchman", "tester")
+
+
+async def started(shop: Workshop, body: str, harness: str = "{}") -> Worker:
+    """Start a worker whose tool does ``body``."""
+    shop.write(
+        "agent.yaml",
+        "identity: watchman\nsystem_prompt: Help.\nllm: {model: m}\n"
+        f"harness: {harness}\nexpose: {{agent: {{a2a: {{prompts: {{}}}}}}}}\n",
+    )
+    shop.write("script.yaml", SCRIPT)
+    own = str(shop.write("own_worker.py", OWN.replace("BODY", body)))
+    script = str(shop.directory / "script.yaml")
+    return await shop.start("--script", script, program=[own])
+
+
+@pytest.mark.parametrize("body", [SLEEPS, SWALLOWS])
+async def test_the_second_signal_ends_a_worker_whatever_its_tool_does(
+    workshop: Workshop, agent: AgentClient, ask: Ask, body: str
+) -> None:
+    worker = await started(workshop, body)
+    begun = workshop.directory / "begun"
+    os.mkfifo(begun)
+    running = asyncio.ensure_future(ask(agent))
+    await asyncio.wait_for(asyncio.to_thread(begun.read_text), 10)
+    worker.process.send_signal(signal.SIGTERM)
+    worker.process.send_signal(signal.SIGINT)
+    end = await asyncio.wait_for(running, 10)
+    assert isinstance(end.terminal, ErrorTerminal)
+    assert end.terminal.code == "canceled"
+    assert await worker.ended() == 0
+    assert b"does not end; leaving it" in worker.stderr
+
+
+async def test_a_drained_worker_does_not_wait_for_a_thread_that_a_tool_left(
+    workshop: Workshop, agent: AgentClient, ask: Ask
+) -> None:
+    worker = await started(workshop, SLEEPS, "{tool_timeout: 50ms}")
+    end = await asyncio.wait_for(ask(agent), 10)
+    assert isinstance(end.terminal, Result)
+    began = time.monotonic()
+    worker.process.send_signal(signal.SIGTERM)
+    assert await worker.ended() == 0
+    assert time.monotonic() - began < 10
+
+
+@pytest.mark.parametrize("body", ["sys.exit(7)", EXITS_IN_A_TASK, EXITS_BESIDE])
+async def test_a_tool_that_exits_leaves_the_worker_serving(
+    workshop: Workshop, agent: AgentClient, ask: Ask, body: str
+) -> None:
+    worker = await started(workshop, body)
+    for _ in range(2):
+        end = await asyncio.wait_for(ask(agent), 10)
+        assert isinstance(end.terminal, Result)
+        assert end.terminal.text == "Done."
+    worker.process.send_signal(signal.SIGTERM)
+    assert await worker.ended() == 0
