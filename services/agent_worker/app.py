@@ -14,6 +14,7 @@ from agent_worker.ready import ReadyLine
 from agent_worker.resources import Built
 from agent_worker.stopping import Stopping
 from agent_worker.stores import base_of
+from fisk_ai import faults
 from fisk_ai.agent.hooks import Hooks
 from fisk_ai.bus.service import Service as MicroService
 from fisk_ai.config import Config
@@ -38,6 +39,7 @@ async def run(
         FiskError: the start was refused; the message is the sentence for whoever started it.
     """
     started = time.monotonic()
+    faults.check()
     config = resources.load_config(arguments, environ)
     place = Place(arguments=arguments, environ=environ)
     with config.placing():

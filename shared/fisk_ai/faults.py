@@ -8,7 +8,8 @@ that dies is a real child::
 
 kills the process with SIGKILL the second time it passes ``journal.append.written`` for a
 ``tool_result`` record; ``=raise`` raises :class:`InjectedFault` there instead. The part after the
-colon and the count are optional. The variable is read once, at import.
+colon and the count are optional. The variable is read once, at import. A value that arms nothing is
+refused by :func:`check` and by every point: a promise would seem kept that was never tried.
 """
 
 from __future__ import annotations
@@ -18,7 +19,9 @@ import re
 import signal
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Literal
+from typing import Final, Literal
+
+from fisk_ai.errors import SetupError
 
 VARIABLE = "FISK_AI_FAULT"
 
@@ -52,24 +55,49 @@ class _Armed:
     action: Literal["kill", "raise"]
 
 
-_FORM = re.compile(r"(?P<point>[a-z.]+)(:(?P<detail>\w+))?(#(?P<nth>\d+))?=(?P<action>kill|raise)")
+_FORM = re.compile(
+    r"(?P<point>[a-z.]+)(:(?P<detail>\w+))?(#(?P<nth>[1-9]\d{0,8}))?=(?P<action>kill|raise)"
+)
+
+_SHOWN_LIMIT: Final = 80
+"""Characters that a refusal repeats."""
 
 
 def _read(value: str) -> _Armed | None:
-    if not value:
-        return None
+    """Return what a value arms; ``None`` when that is nothing, though it may well be meant."""
     match = _FORM.fullmatch(value)
     if match is None or match["point"] not in set(Point):
-        raise ValueError(f"{VARIABLE}={value!r} names no fault point")
+        return None
     action: Literal["kill", "raise"] = "kill" if match["action"] == "kill" else "raise"
     return _Armed(match["point"], match["detail"] or "", int(match["nth"] or 1), action)
 
 
-_armed = _read(os.environ.get(VARIABLE, ""))
+_value = os.environ.get(VARIABLE, "")
+_armed = _read(_value)
+
+
+def check() -> None:
+    """Refuse a value of the variable that arms no point; for the start of a process.
+
+    Raises:
+        SetupError: it is one.
+    """
+    if _value and _armed is None:
+        raise SetupError(
+            f"{VARIABLE} {_value[:_SHOWN_LIMIT]!a} names no fault point; unset it, or write"
+            " POINT=kill or POINT=raise",
+            key=VARIABLE,
+        )
 
 
 def point(name: Point, detail: str = "") -> None:
-    """Pass a fault point; ``detail`` says which effect, such as a record's kind."""
+    """Pass a fault point; ``detail`` says which effect, such as a record's kind.
+
+    Raises:
+        InjectedFault: the point is armed to raise.
+        SetupError: as :func:`check`.
+    """
+    check()
     if _armed is None or _armed.point != name or _armed.detail not in ("", detail):
         return
     _armed.remaining -= 1
