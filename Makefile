@@ -19,7 +19,7 @@ $(READY): requirements/dev.txt pyproject.toml scripts/setup.sh
 	@touch $(READY)
 
 demo: $(READY) ## Run the offline example: an agent answers on stdout
-	@$(BIN)/fisk-ai run --config examples/cowsay/agent.yaml --script examples/cowsay/script.yaml \
+	@$(BIN)/fisk-ai run --no-tui --config examples/cowsay/agent.yaml --script examples/cowsay/script.yaml \
 		"tell me a joke"
 
 test: $(READY) ## Run every test but the benchmarks

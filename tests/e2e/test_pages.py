@@ -15,6 +15,8 @@ ROOT = Path(__file__).resolve().parents[2]
 TUTORIAL = ROOT / "docs" / "tutorial" / "first-agent.md"
 README = ROOT / "README.md"
 HOW_TO = ROOT / "docs" / "how-to"
+PAGES = sorted({README, *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/*/README.md")})
+FENCED = re.compile(r"^```[^\n]*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```(\w+)(?: title=(\S+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
@@ -102,7 +104,24 @@ def test_a_failed_run_is_finished_and_looked_into(tmp_path: Path) -> None:
     assert listed[1].count("completed") >= 2
     assert "second done" in looked[1]
     assert pending[1] == "Nothing waits for an answer\n"
-    assert "completed" not in cleaned[1]
+    assert cleaned[1] == "Nothing to remove\n"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_block_that_goes_on_behind_a_run_does_so_at_a_terminal_too(page: Path) -> None:
+    for block in FENCED.findall(page.read_text(encoding="utf-8")):
+        commands = block.replace("\\\n", " ").splitlines()
+        for line in commands[:-1]:
+            is_chat = "fisk-ai run" in line and "$(" not in line and "--no-tui" not in line
+            assert not is_chat, line
+
+
+def test_the_pages_on_sessions_look_at_a_store_of_their_own() -> None:
+    for text in (
+        text for language, _, text in blocks(HOW_TO / "resume-and-inspect.md") if language == "sh"
+    ):
+        for line in text.splitlines():
+            assert "fisk-ai " not in line or "--state-dir runs" in line, line
 
 
 def test_an_agent_is_tested_with_a_script(tmp_path: Path) -> None:

@@ -100,11 +100,14 @@ class _Aged:
     async def remove(self, *, dry_run: bool) -> list[RunInfo]:
         """Remove them and return every session that was looked at."""
         rows = await self._store.list(Filter())
-        for row in filter(self._is_due, rows):
+        due = list(filter(self._is_due, rows))
+        for row in due:
             if dry_run:
                 _say(row.run_id, dry_run=True)
             else:
                 await self._remove(row.run_id)
+        if not due:
+            print("Nothing to remove")
         return rows
 
     async def _remove(self, run_id: str) -> None:
