@@ -1,7 +1,8 @@
 """What an interrupt means at each moment of a run: first ask, then leave, then force.
 
 While a question is open, Ctrl-C ends the question. While a turn runs, the first signal asks it to
-stop at its next boundary and the second leaves. At any other moment the first signal leaves.
+stop at its next boundary and the second leaves. At any other moment the first signal leaves. A
+terminal that hangs up leaves at once, and answers no question by that.
 """
 
 from __future__ import annotations
@@ -29,8 +30,10 @@ class Interrupts:
     def installed(self) -> Generator[None]:
         """Receive the signals in this block; they have the effect they had before after it."""
         loop = asyncio.get_running_loop()
-        before = {number: signal.getsignal(number) for number in _SIGNALS}
-        for number in _SIGNALS:
+        before = {number: signal.getsignal(number) for number in (*_SIGNALS, signal.SIGHUP)}
+        if before[signal.SIGHUP] is signal.SIG_IGN:
+            del before[signal.SIGHUP]  # as nohup asks
+        for number in before:
             loop.add_signal_handler(number, self.press, number)
         try:
             yield
@@ -54,6 +57,9 @@ class Interrupts:
 
     def press(self, number: signal.Signals) -> None:
         """Take one signal."""
+        if number == signal.SIGHUP:
+            self.hang_up()
+            return
         if number == signal.SIGINT and self._abort_question():
             return
         if self._ask is not None:
@@ -63,6 +69,12 @@ class Interrupts:
             self._force_now()
         else:
             self._leave()
+
+    def hang_up(self) -> None:
+        """Leave because the terminal is gone: an open question stays open, to be answered later."""
+        self.left = True
+        if self._task is not None:
+            self._task.cancel()
 
     def _leave(self) -> None:
         self.left = True

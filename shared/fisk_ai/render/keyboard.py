@@ -24,6 +24,14 @@ class Keyboard:
         """Say whether a person can type here."""
         return not self.stream.closed and self.stream.isatty()
 
+    def is_gone(self) -> bool:
+        """Say whether the terminal hung up; an input that was closed by Ctrl-D is still there."""
+        try:
+            termios.tcgetattr(self.stream.fileno())
+        except (termios.error, OSError, ValueError):
+            return True
+        return False
+
     def forget(self) -> None:
         """Drop what was typed before a question was on the screen: it cannot be its answer."""
         self._typed.clear()

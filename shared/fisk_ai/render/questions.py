@@ -2,7 +2,7 @@
 
 Questions go to standard error and answers come from standard input; nobody is asked unless both are
 terminals. An interrupt or a closed input ends the question without an answer; no decision is made
-up for it.
+up for it. A terminal that hung up ends none: it stays open until whoever asks gives it up.
 """
 
 from __future__ import annotations
@@ -48,10 +48,11 @@ def person_present(stdin: TextIO, stderr: TextIO) -> bool:
 
 @dataclass(slots=True)
 class TerminalPrompter:
-    """A prompter for one terminal."""
+    """A prompter for one terminal; ``hung_up`` is told when it is gone, and is to give up."""
 
     keyboard: Keyboard
     err: TextIO
+    hung_up: Callable[[], None] | None = None
     _lock: asyncio.Lock = field(default_factory=asyncio.Lock)
     _cancel: Callable[[], bool] | None = None
 
@@ -149,7 +150,13 @@ class TerminalPrompter:
     async def _line(self, prompt: str) -> str:
         self.keyboard.forget()
         print(prompt, end="", file=self.err, flush=True)
-        return await self.keyboard.line()
+        try:
+            return await self.keyboard.line()
+        except EOFError:
+            if self.hung_up is None or not self.keyboard.is_gone():
+                raise
+            self.hung_up()
+            return await asyncio.get_running_loop().create_future()
 
     def _say(self, line: str) -> None:
         print(line, file=self.err, flush=True)

@@ -296,6 +296,11 @@ class Terminal:
         """Press keys; U+0003 is Ctrl-C and U+0004 Ctrl-D, a lone surrogate a stray byte."""
         os.write(self._leader, text.encode(errors="surrogateescape"))
 
+    def hang_up(self) -> int:
+        """Close the terminal, as its window does, and return the exit code of the command."""
+        os.close(self._leader)
+        return self.process.wait(DEADLINE_S)
+
     def end(self) -> Done:
         """Wait for its end; ``err`` is what the terminal showed."""
         until("the command ends", lambda: bool(self.screen()) and self.process.poll() is not None)
