@@ -35,8 +35,8 @@ async def take_up(setup: Setup, checkpoint: Checkpoint) -> Session | RunResult |
         NotFoundError: there is none.
         RefusedError: it is finished, belongs to another kind of run or another provider, or a hook
             refused the run.
-        NotDeferredError, AlreadyAnsweredError, ResultTooLargeError: the answer brought along does
-            not fit; nothing was written.
+        NotDeferredError, AlreadyAnsweredError, ResultTooLargeError: the answer or the approval
+            brought along does not fit; nothing was written.
         DriftError: the configuration changed and nobody forced it.
         LockedError: another process holds or took it; nothing was done here.
         StoreError: it could not be read or claimed.
@@ -51,6 +51,8 @@ async def take_up(setup: Setup, checkpoint: Checkpoint) -> Session | RunResult |
             await announce(setup.hooks, setup.start(resumed=True))
         drift = _admit(setup, checkpoint, state)
         answer = _fitting_answer(checkpoint, state)
+        if checkpoint.approval is not None:
+            _require_call(checkpoint.approval.tool_use_id, state)
         context = await _lost_context(setup, checkpoint, state)
         journal = await _open(setup, checkpoint.resume_id)
         try:
@@ -141,6 +143,15 @@ def _fitting_answer(checkpoint: Checkpoint, state: RunState) -> SuppliedAnswer |
         return None
     deferral = supply.check(state, answer.tool_use_id, answer.content)
     return answer if answer.tool_name in ("", deferral.tool_name) else None
+
+
+def _require_call(approved: str, state: RunState) -> None:
+    """Refuse an approval of a call nobody can be asked about; a deferred one only goes on waiting.
+
+    Otherwise a decision about another conversation, or a spent one, would set this one going.
+    """
+    if approved not in {deferral.tool_use_id for deferral in state.open_deferrals}:
+        supply.check_open(state, approved)
 
 
 async def _lost_context(setup: Setup, checkpoint: Checkpoint, state: RunState) -> str:

@@ -102,7 +102,6 @@ async def _vetted(setup: Setup) -> Setup:
 
 def _activate(setup: Setup, opened: Session) -> ActiveRun:
     options = setup.options
-    held = options.checkpoint.approval if options.checkpoint is not None else None
     return ActiveRun(
         options=options,
         config=setup.config,
@@ -115,7 +114,7 @@ def _activate(setup: Setup, opened: Session) -> ActiveRun:
         conversation=opened.conversation,
         journal=opened.journal,
         gate=ConfirmGate(
-            options.prompter, standing=opened.standing, one_shot=opened.one_shot, held=held
+            options.prompter, standing=opened.standing, one_shot=opened.one_shot, held=opened.held
         ),
         stats=opened.stats,
         session_id=opened.session_id,

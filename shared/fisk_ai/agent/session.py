@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from fisk_ai.agent import conversation
 from fisk_ai.agent.conversation import Conversation
 from fisk_ai.agent.journal_writer import JournalWriter
-from fisk_ai.agent.options import Checkpoint, Stats
+from fisk_ai.agent.options import Checkpoint, HeldApproval, Stats
 from fisk_ai.agent.prompt import context_blocks
 from fisk_ai.agent.setup import Setup
 from fisk_ai.errors import ExistsError, LockedError
@@ -25,7 +25,8 @@ class Session:
 
     ``caller`` is who began the session, as recorded. ``standing`` and ``one_shot`` are the grants
     that still count, ``doubtful_call`` the call that may have run before, ``approved_since`` the
-    approvals that count even for it, ``advisories`` what a person should know of the resume.
+    approvals that count even for it, ``held`` the decision this run brought along, ``advisories``
+    what a person should know of the resume.
     """
 
     conversation: Conversation
@@ -38,6 +39,7 @@ class Session:
     one_shot: Mapping[str, CallApproval] = field(default_factory=dict[str, CallApproval])
     doubtful_call: str | None = None
     approved_since: Mapping[str, CallApproval] = field(default_factory=dict[str, CallApproval])
+    held: HeldApproval | None = None
     advisories: tuple[Advisory, ...] = ()
 
 

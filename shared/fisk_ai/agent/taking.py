@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from fisk_ai.agent import conversation
 from fisk_ai.agent.conversation import Conversation
 from fisk_ai.agent.journal_writer import JournalWriter
-from fisk_ai.agent.options import Checkpoint, SuppliedAnswer
+from fisk_ai.agent.options import Checkpoint, HeldApproval, SuppliedAnswer
 from fisk_ai.agent.prompt import context_blocks
 from fisk_ai.agent.renewed import approved_since
 from fisk_ai.agent.session import Session, add_context
@@ -63,7 +63,7 @@ class Taking:
         begun = conversation.resume(self.state, cap=self._cap(records))
         await self._mend_context(begun)
         _seed_memory(self.state)
-        keeps_grants = not (self.drift.tools or self.drift.blocking)
+        keeps_grants = self._keeps_grants
         standing = tuple(dict.fromkeys(self.state.standing_grants))
         return Session(
             conversation=begun,
@@ -76,8 +76,24 @@ class Taking:
             one_shot=self.state.one_shot_approvals if keeps_grants else {},
             doubtful_call=doubtful_call,
             approved_since=approved_since(records) if keeps_grants else {},
+            held=self._held(),
             advisories=self._advisories(dropped=0 if keeps_grants else len(standing)),
         )
+
+    @property
+    def _keeps_grants(self) -> bool:
+        return not (self.drift.tools or self.drift.blocking)
+
+    def _held(self) -> HeldApproval | None:
+        """Return the decision brought along, as far as it counts for the tools that are there now.
+
+        Whoever said always spoke of the tools of then: for others it allows this one call, and only
+        with the arguments that were shown.
+        """
+        held = self.checkpoint.approval
+        if held is None or held.choice != "always" or self._keeps_grants:
+            return held
+        return replace(held, choice="once") if held.args_sha256 else None
 
     async def _claim(self) -> None:
         options = self.setup.options
@@ -102,7 +118,7 @@ class Taking:
 
     async def _keep_approval(self) -> None:
         """Make a one-shot approval outlive a crash before its call; a standing one only waits."""
-        held, pending = self.checkpoint.approval, self.state.pending
+        held, pending = self._held(), self.state.pending
         if held is None or held.choice != "once" or pending is None:
             return
         calls = conversation.calls_of(pending.assistant.message.content)

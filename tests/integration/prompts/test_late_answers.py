@@ -118,6 +118,16 @@ async def test_an_answer_of_another_kind_leaves_the_call_open(bench: Bench) -> N
     assert text_of(await client.run(answer(token, YES), RecordingCaller())) == "Done."
 
 
+async def test_an_approval_of_a_call_that_nobody_made_sets_nothing_going(bench: Bench) -> None:
+    tool = FakeTool(name="node_rm", own_tags=GATED)
+    serving = await bench.serve(model(call(("u1", "node_rm"))), tools=[tool], prompts=BRIEF)
+    first, second = absent(), absent()
+    await bench.client().run(prompt(), first)
+    other = m.Answer(tool_use_id="u9", kind="approve", choice="always")
+    assert code_of(await bench.client().run(answer(first.token, other), second)) == "unknown_call"
+    assert (second.questions, tool.calls, len(serving.model.requests)) == ([], [], 1)
+
+
 async def test_an_answer_for_a_call_that_nobody_made_changes_nothing(bench: Bench) -> None:
     serving, token = await parked(bench, CONFIRM)
     client = bench.client()

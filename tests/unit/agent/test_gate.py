@@ -191,6 +191,41 @@ async def test_a_late_always_is_only_recorded_behind_its_call(bench: AgentBench)
     assert (await bench.kinds())[3:6] == ["Claim", "ToolResult", "Decision"]
 
 
+@pytest.mark.parametrize("is_forced", [False, True])
+async def test_a_late_always_for_tools_that_have_changed_allows_one_call_as_shown(
+    bench: AgentBench, *, is_forced: bool
+) -> None:
+    tool = await parked_at_its_gate(bench)
+    if is_forced:
+        bench.configure(system_prompt="be long")
+    else:
+        bench.tools = [tool, FakeTool(name="other")]
+    digest = args_sha256("remove", b'{"id":1}')
+    bench.prompter = ScriptedPrompter(["no"])
+    await bench.resume(
+        call(("b", "remove", b'{"id":2}')),
+        say("done"),
+        approval=HeldApproval(tool_use_id="a", choice="always", args_sha256=digest),
+        force=is_forced,
+    )
+    assert tool.calls == [b'{"id":1}']
+    assert [asked.tool_use_id for asked in bench.prompter.approvals] == ["b"]
+    assert "Decision" not in await bench.kinds()
+    assert (await bench.kinds())[3:6] == ["Claim", "CallApproval", "ToolResult"]
+
+
+@pytest.mark.parametrize("digest", ["", "0" * 64])
+async def test_a_late_always_for_changed_tools_counts_only_for_what_was_shown(
+    bench: AgentBench, digest: str
+) -> None:
+    tool = await parked_at_its_gate(bench)
+    bench.tools, bench.prompter = [tool, FakeTool(name="other")], ScriptedPrompter(["no"])
+    held = HeldApproval(tool_use_id="a", choice="always", args_sha256=digest)
+    await bench.resume(say("done"), approval=held)
+    assert tool.calls == []
+    assert [asked.tool_use_id for asked in bench.prompter.approvals] == ["a"]
+
+
 async def test_a_late_approval_of_other_arguments_asks_again(bench: AgentBench) -> None:
     tool = await parked_at_its_gate(bench)
     bench.prompter = ScriptedPrompter(["no"])

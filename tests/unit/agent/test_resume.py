@@ -9,9 +9,11 @@ from fisk_ai.agent.events import Starting
 from fisk_ai.agent.options import Checkpoint, HeldApproval
 from fisk_ai.agent.prompt import RESUME_REMINDER
 from fisk_ai.errors import (
+    AlreadyAnsweredError,
     DriftError,
     ExistsError,
     LockedError,
+    NotDeferredError,
     NotFoundError,
     ProviderError,
     RefusedError,
@@ -263,9 +265,18 @@ async def test_a_new_session_of_a_taken_name_is_refused(bench: AgentBench) -> No
     assert isinstance(error, ExistsError)
 
 
-async def test_an_approval_of_no_open_call_is_not_recorded(parked: AgentBench) -> None:
-    await parked.resume(say("done"), approval=HeldApproval(tool_use_id="a", choice="once"))
-    assert "CallApproval" not in await parked.kinds()
+@pytest.mark.parametrize(
+    ("call_id", "kind"), [("a", AlreadyAnsweredError), ("b", NotDeferredError)]
+)
+async def test_an_approval_of_no_open_call_is_refused_untouched(
+    parked: AgentBench, call_id: str, kind: type[Exception]
+) -> None:
+    before = await parked.kinds()
+    result, error = await parked.resume(
+        say("never"), approval=HeldApproval(tool_use_id=call_id, choice="once")
+    )
+    assert isinstance(error, kind)
+    assert (result.reason, await parked.kinds()) == (None, before)
 
 
 async def test_a_cut_off_call_of_an_unknown_tool_is_answered_too(bench: AgentBench) -> None:
