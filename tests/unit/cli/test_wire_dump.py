@@ -56,7 +56,7 @@ def test_a_directory_in_its_place_is_refused(tmp_path: Path) -> None:
         open_dump(tmp_path)
 
 
-def test_what_does_not_fit_the_disk_is_told_once_and_fails_nothing(
+def test_a_failing_write_fails_nothing(
     tmp_path: Path, full_at: Callable[[int], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
     dump, close = open_dump(tmp_path)
