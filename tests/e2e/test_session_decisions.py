@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from contextlib import suppress
@@ -52,3 +53,22 @@ def test_a_denied_call_never_runs(agent: Agent, parked: str) -> None:
     assert agent.application.count("wipe") == 0
     shown = agent.run("session", "show", "--transcript", parked).out
     assert "-> wipe() (refused)" in shown
+
+
+def test_a_question_whose_terminal_is_closed_waits_and_is_answered_later(agent: Agent) -> None:
+    base = (agent.home / "agent.yaml").read_text(encoding="utf-8")
+    agent.configure(f"{base}harness: {{human_in_the_loop: {{enabled: true}}}}\n")
+    asking = '{call: [{tool: ask_human_confirm, input: {question: "Deploy?"}}]}'
+    agent.script(asking, "{when: 'confirmed.:true', say: Deployed.}")
+    terminal = Terminal(agent, "run", "--script", "script.yaml", "deploy it")
+    terminal.wait_shown("answer [1]: ")
+    assert terminal.hang_up() == 1
+    (row,) = json.loads(agent.run("session", "pending", "--json").out)["calls"]
+    assert (row["kind"], row["question"]) == ("confirm", "Deploy?")
+    shown = agent.run("session", "show", row["run_id"]).out
+    assert "Deploy?" in shown
+    assert f"fisk-ai session answer {row['run_id']} {row['tool_use_id']} --confirm yes|no" in shown
+    answered = agent.run("session", "answer", row["run_id"], "--confirm", "yes")
+    assert answered.out == "recorded\n"
+    assert "--script FILE" in answered.err
+    assert agent.rehearse("--resume", row["run_id"]).out == "Deployed.\n"

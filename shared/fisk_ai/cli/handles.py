@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fisk_ai.errors import EmptyError, InvalidIdError, NotFoundError, RefusedError, UsageError
@@ -12,6 +12,7 @@ from fisk_ai.text.sanitise import for_terminal
 
 if TYPE_CHECKING:
     from fisk_ai.llm.model import Message
+    from fisk_ai.sessions.state import RunState
     from fisk_ai.sessions.store import Store
 
 TOKEN_LIMIT = 128
@@ -41,10 +42,12 @@ class Handle:
     """A conversation to continue; both empty for a new one.
 
     ``session_id`` is empty for a handle that is a token. The token is a secret and never shown.
+    ``state`` is what the session said when it was looked up.
     """
 
     token: str = ""
     session_id: str = ""
+    state: RunState | None = field(default=None, repr=False, compare=False)
 
 
 async def find_handle(store: Store, text: str, *, scripted: bool, chat: bool = False) -> Handle:
@@ -83,7 +86,7 @@ async def find_handle(store: Store, text: str, *, scripted: bool, chat: bool = F
             f"tokens, and is readable with 'fisk-ai session show {text}'",
             key="--resume",
         )
-    return Handle(token=token, session_id=text)
+    return Handle(token=token, session_id=text, state=state)
 
 
 def _as_token(text: str) -> str:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
+from fisk_ai.agent.notes import notes
 from fisk_ai.cli.handles import SCRIPTED, FinishedError, Handle, find_handle
 from fisk_ai.cli.run_flags import RunFlags
 from fisk_ai.cli.stores import configured_store
 from fisk_ai.config import Config
-from fisk_ai.errors import SetupError, StoreError
+from fisk_ai.errors import DriftError, SetupError, StoreError
 from fisk_ai.render.line import LineOptions, LineView
+from fisk_ai.render.questions import NAME_LIMIT, person_present
+from fisk_ai.sessions import fingerprint
 from fisk_ai.sessions.fold import answer_of
+from fisk_ai.sessions.records import CallApproval
 from fisk_ai.sessions.state import RunState
 from fisk_ai.sessions.store import Store
+from fisk_ai.text.sanitise import for_terminal
 
 
 async def find(
@@ -29,11 +34,56 @@ async def find(
     store = _store(flags, config, environ)
     try:
         scripted = config.llm.provider == SCRIPTED
-        return await find_handle(store, flags.resume or "", scripted=scripted, chat=chat)
+        handle = await find_handle(store, flags.resume or "", scripted=scripted, chat=chat)
     except FinishedError as exc:
         view = LineView(sys.stdout, sys.stderr, LineOptions(no_color=flags.no_color))
         view.answer(answer_of(exc.messages))
         raise
+    if handle.state is not None:
+        if not flags.force:
+            _refuse_drift(handle.state, config)
+        _say_lost(handle.state.one_shot_approvals.values())
+    return handle
+
+
+def _refuse_drift(state: RunState, config: Config) -> None:
+    """Refuse a changed configuration before anybody typed a prompt for it.
+
+    What only the agent knows, its provider and its tools, it compares itself.
+
+    Raises:
+        DriftError: names every difference that ``--force`` crosses.
+    """
+    stored = state.meta.fingerprint
+    current = fingerprint.build(
+        provider=stored.provider,
+        model=config.llm.model,
+        system_prompt=config.system_prompt,
+        note_ids=[note.id for note in notes(config)],
+        thinking_enabled=config.llm.thinking_enabled,
+        reasoning_effort=config.llm.reasoning_effort,
+        max_tokens=stored.max_tokens,
+        max_iterations=stored.max_iterations,
+    )
+    lines = fingerprint.compare(stored, current).blocking
+    if lines:
+        raise DriftError(
+            f"the configuration changed since this conversation began: {'; '.join(lines)}; pass "
+            "--force to go on with the new one, or restore it",
+            lines=lines,
+        )
+
+
+def _say_lost(approvals: Iterable[CallApproval]) -> None:
+    """Say that recorded approvals do not count where nobody can be asked."""
+    if person_present(sys.stdin, sys.stderr):
+        return
+    for approval in approvals:
+        print(
+            f'warning: the approval of "{for_terminal(approval.tool_name, NAME_LIMIT)}" does not '
+            "count, because nobody can be asked here; resume the session at a terminal instead",
+            file=sys.stderr,
+        )
 
 
 async def stored(

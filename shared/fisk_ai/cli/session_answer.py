@@ -10,11 +10,10 @@ from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.session_decision import decide, decision_parser, refuse_later, shown
 from fisk_ai.cli.session_flags import PROGRAM, store_of
 from fisk_ai.cli.session_reading import Session
-from fisk_ai.cli.session_waiting import Waiting, member_of
+from fisk_ai.cli.session_waiting import Waiting, options_of
 from fisk_ai.errors import NotDeferredError, UsageError
 from fisk_ai.sessions import supply
 from fisk_ai.sessions.store import Store
-from fisk_ai.text.sanitise import for_terminal
 from fisk_ai.toolkit.builtin import hitl
 
 _FLAGS = ("--confirm", "--select", "--input", "--no-operator")
@@ -114,9 +113,7 @@ def _not_typed(item: Waiting) -> str:
 
 
 def _require_option(item: Waiting, given: str) -> None:
-    options = member_of(item.arguments, "options")
-    texts = [str(option) for option in options] if isinstance(options, list) else []  # pyright: ignore[reportUnknownVariableType, reportUnknownArgumentType] - JSON data
-    offered = [for_terminal(text, hitl.TEXT_LIMIT) for text in texts]
+    offered = options_of(item)
     if given not in offered:
         raise UsageError(
             f"--select takes the text of an option of call {shown(item.tool_use_id)}: "

@@ -11,6 +11,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 
 from fisk_ai.cli.arguments import CommandParser
+from fisk_ai.cli.handles import SCRIPTED
 from fisk_ai.cli.session_flags import command_of, parser_of
 from fisk_ai.cli.session_json import machine_text
 from fisk_ai.cli.session_reading import Session, read
@@ -110,8 +111,10 @@ def _chosen(session: Session, call: str | None, fits: Callable[[Waiting], bool])
     if len(items) == 1:
         return items[0]
     if not items:
-        raise NotDeferredError(
-            f'session "{session.run_id}" waits on nothing: it is {session.state.status}',
+        answered = _last_answer(session)
+        raise (AlreadyAnsweredError if answered else NotDeferredError)(
+            f'session "{session.run_id}" waits on nothing: '
+            + (answered or f"it is {session.state.status}"),
             key=session.run_id,
         )
     listed = "; ".join(described(item) for item in items)
@@ -135,6 +138,15 @@ def _named(session: Session, items: Sequence[Waiting], call: str) -> Waiting:
     )
 
 
+def _last_answer(session: Session) -> str:
+    """Say which call was decided from outside, where no run has gone on since."""
+    last = session.records[-1].payload
+    if not isinstance(last, ToolResult) or last.kind:
+        return ""
+    when = _answer_of(session.records, last.tool_use_id)
+    return f"call {shown(last.tool_use_id)} was answered {when}"
+
+
 def _answer_of(records: Sequence[Record], call: str) -> str:
     """Return when and by whom a call was answered, empty when it was not."""
     holder = ""
@@ -154,5 +166,17 @@ def _answer_of(records: Sequence[Record], call: str) -> str:
 async def _next_steps(store: Store, arguments: argparse.Namespace) -> list[str]:
     session = await read(store, arguments.id)
     left = [f"still waiting: {described(item)}" for item in waiting(session) if item.is_deferred]
+    return [*left, *_resume_hint(session, arguments)]
+
+
+def _resume_hint(session: Session, arguments: argparse.Namespace) -> list[str]:
+    """Return the command that goes on, and what only the person knows that it needs."""
     resume = command_of(("run", "--resume", session.run_id), arguments)
-    return [*left, f"resume with: {resume}"]
+    notes: list[str] = []
+    if session.state.meta.fingerprint.provider == SCRIPTED:
+        resume += " --script FILE"
+        notes.append("FILE is the script that played its model")
+    if not arguments.config:
+        notes.append("run it beside the agent's agent.yaml, or add --config with that file")
+    lines = [f"resume with: {resume}"]
+    return [*lines, "; ".join(notes)] if notes else lines

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+from fisk_ai.cli.session_reading import Session
+from fisk_ai.cli.session_waiting import Kind, Waiting, options_of, waiting
 from fisk_ai.llm.model import Usage
 from fisk_ai.render.tables import Document
 from fisk_ai.sessions.records import Deferred
@@ -11,16 +15,29 @@ from fisk_ai.text.sanitise import for_display, for_terminal, truncate
 NAME_LIMIT = 128
 NOTE_LIMIT = 200
 HANDLE_LIMIT = 100
+QUESTION_LIMIT = 1_000
 PROMPT_LIMIT = 200
 """Code points of what a journal says; a document is read at a glance."""
 
+_ANSWERS: Mapping[Kind, str] = {
+    "approve": ", or deny in place of approve",
+    "confirm": " --confirm yes|no",
+    "select": " --select OPTION",
+    "input": " --input TEXT",
+}
+"""What stands behind the command that decides."""
 
-def document(session_id: str, state: RunState) -> str:
-    """Return the state of a session for a person; every string of the journal is sanitised."""
-    page = Document(f"Session {_line(session_id)}")
+
+def document(session: Session, command: Callable[[Sequence[str]], str]) -> str:
+    """Return the state of a session for a person; every string of the journal is sanitised.
+
+    ``command`` completes the words of a command, so that it finds the session again.
+    """
+    state = session.state
+    page = Document(f"Session {_line(session.run_id)}")
     _identify(page, state)
     _count(page, state)
-    _say_what_waits(page, state)
+    _say_what_waits(page, session, command)
     prompt = truncate(for_display(state.meta.prompt), PROMPT_LIMIT)
     page.section("Prompt", prompt.split("\n") if prompt else [])
     return page.text()
@@ -61,15 +78,37 @@ def tokens_line(usage: Usage, budget: int) -> str:
     return f"{total}{bound} ({' / '.join(tiers)})"
 
 
-def _say_what_waits(page: Document, state: RunState) -> None:
+def _say_what_waits(
+    page: Document, session: Session, command: Callable[[Sequence[str]], str]
+) -> None:
+    state = session.state
     if state.pending is not None:
         page.item("Pending", "an in-flight tool batch will resume first")
     grants = ", ".join(_line(name) for name in state.standing_grants)
     page.optional("Approvals", grants)
-    waiting = [_waiting(item) for item in state.open_deferrals]
-    if waiting:
-        waiting.append("Answer one on a request carrying this conversation's token.")
-    page.section("Waiting on", waiting)
+    items = waiting(session)
+    lines = [line for item in items for line in _asked(session.run_id, item, command)]
+    others = {item.tool_use_id for item in items if item.kind == "deferred"}
+    lines += [_waiting(each) for each in state.open_deferrals if each.tool_use_id in others]
+    if others:
+        lines.append("Answer one on a request carrying this conversation's token.")
+    page.section("Waiting on", lines)
+
+
+def _asked(
+    session_id: str, item: Waiting, command: Callable[[Sequence[str]], str]
+) -> Iterator[str]:
+    """Say what a person is asked, and how they decide."""
+    if item.kind == "deferred" or item.is_approved:
+        return
+    yield f"{_line(item.tool_use_id)} ({item.kind}): {for_terminal(item.question, QUESTION_LIMIT)}"
+    yield from (f"  option: {option}" for option in options_of(item))
+    if not item.is_deferred and item.kind != "approve":
+        yield "  the next run asks again"
+        return
+    verb = "approve" if item.kind == "approve" else "answer"
+    words = command(("session", verb, session_id, _line(item.tool_use_id)))
+    yield f"  decide with: {words}{_ANSWERS[item.kind]}"
 
 
 def _waiting(item: Deferred) -> str:

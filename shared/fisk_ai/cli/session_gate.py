@@ -24,6 +24,11 @@ _UNKNOWN = (
     "configuration of the run that goes on"
 )
 
+_AT_A_TERMINAL = (
+    "it counts when the session is resumed at a terminal; where nobody can be asked, the call is "
+    "denied all the same and the approval is lost"
+)
+
 
 def approve(argv: Sequence[str]) -> int:
     """Record that a call may run once."""
@@ -83,6 +88,7 @@ async def _approve(store: Store, session: Session, item: Waiting) -> None:
         args_sha256=args_sha256(item.tool, item.arguments),
     )
     await supply.approve(store, session.run_id, approval)
+    print(_AT_A_TERMINAL, file=sys.stderr)
 
 
 async def _deny(store: Store, session: Session, item: Waiting) -> None:

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from fisk_ai.cli.arguments import exported
 from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.session_document import document
-from fisk_ai.cli.session_flags import parser_of, store_of
+from fisk_ai.cli.session_flags import command_of, parser_of, store_of
+from fisk_ai.cli.session_reading import read
 
 
 def show(argv: Sequence[str]) -> int:
@@ -19,8 +20,8 @@ def show(argv: Sequence[str]) -> int:
     parser.switch("--thinking", "with --transcript: show reasoning")
     parser.switch("--no-tui", "with --transcript: leave out what tools gave back")
     arguments = parser.parse_args(argv)
-    state = run_one_shot(store_of(arguments).load(arguments.id))
-    print(document(arguments.id, state))
+    session = run_one_shot(read(store_of(arguments), arguments.id))
+    print(document(session, lambda words: command_of(words, arguments)))
     if not arguments.transcript:
         return 0
     from fisk_ai.cli.session_transcript import Transcript  # noqa: PLC0415 - seldom asked for
@@ -29,5 +30,5 @@ def show(argv: Sequence[str]) -> int:
         show_thinking=arguments.thinking or exported(os.environ, "THINKING"),
         show_results=not (arguments.no_tui or exported(os.environ, "NO_TUI")),
         no_color=bool(os.environ.get("NO_COLOR")),
-    ).print(state.messages, state.pending)
+    ).print(session.state.messages, session.state.pending)
     return 0

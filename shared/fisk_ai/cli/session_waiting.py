@@ -1,8 +1,9 @@
 """What a stored session waits for: deferred answers, and calls that a run stopped before.
 
 The journal does not say whether an open call needs a person's word: that depends on the
-configuration of the run that goes on. So every open call of a run that stopped counts, and one that
-may have begun already is marked. Rules: ``docs/reference/commands.md``.
+configuration of the run that goes on. So every open call of a run that parked counts, and one that
+may have begun already is marked. A run that failed or reached a bound waits for no decision. Rules:
+``docs/reference/commands.md``.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from fisk_ai.sessions.fold import in_doubt
 from fisk_ai.sessions.records import Assistant, Claim, Deferred, Record, Terminal, User
 from fisk_ai.sessions.state import PendingTurn
 from fisk_ai.text import gojson
+from fisk_ai.text.sanitise import for_terminal
 from fisk_ai.toolkit.builtin import hitl
 from fisk_ai.toolkit.builtin.hitl import Kind as QuestionKind
 
@@ -59,10 +61,10 @@ def waiting(session: Session) -> list[Waiting]:
 
 
 def is_parked(records: Sequence[Record]) -> bool:
-    """Say whether a run stopped and none has gone on: what came since came from outside."""
+    """Say whether a run parked and none has gone on: what came since came from outside."""
     for record in reversed(records):
         if isinstance(record.payload, Terminal):
-            return True
+            return record.payload.reason == "suspended"
         if isinstance(record.payload, Assistant | Claim | User):
             return False
     return False
@@ -119,6 +121,15 @@ def _uses(pending: PendingTurn) -> list[ToolUseBlock]:
 
 def _asked(arguments: bytes) -> str:
     return str(member_of(arguments, "question") or "")
+
+
+def options_of(item: Waiting) -> list[str]:
+    """Return the options a question offers, as they are to be typed."""
+    options = member_of(item.arguments, "options")
+    if not isinstance(options, list):
+        return []
+    texts: list[object] = options  # pyright: ignore[reportUnknownVariableType] - JSON data
+    return [for_terminal(str(text), hitl.TEXT_LIMIT) for text in texts]
 
 
 def member_of(arguments: bytes, key: str) -> object:

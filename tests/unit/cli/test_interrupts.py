@@ -99,3 +99,28 @@ async def test_real_signals_arrive_while_installed() -> None:
     finally:
         signal.signal(signal.SIGTERM, before)
     assert not interrupts.left
+
+
+async def _hung_up() -> None:
+    interrupts = Interrupts(abort_question=_no_question_is_ended)
+    with interrupts.installed(), interrupts.asking(lambda _: None):
+        os.kill(os.getpid(), signal.SIGHUP)
+        await asyncio.get_running_loop().create_future()
+
+
+def _no_question_is_ended() -> bool:
+    raise AssertionError("a question was ended")
+
+
+async def test_a_terminal_that_hangs_up_leaves_and_ends_no_question() -> None:
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.ensure_future(_hung_up())
+
+
+async def test_who_is_not_to_hear_of_it_goes_on_when_the_terminal_hangs_up() -> None:
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with Interrupts(abort_question=_nobody_is_asked).installed():
+            assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)

@@ -21,6 +21,7 @@ from fisk_ai.sessions.records import (
     Claim,
     Deferred,
     Payload,
+    Reason,
     Record,
     Terminal,
     ToolResult,
@@ -177,10 +178,11 @@ def test_an_answer_is_recorded_as_the_tool_would_have_given_it(
     assert printed.out == "recorded\n"
     assert _last(tmp_path) == ToolResult(tool_use_id=call, result=ToolResultBlock(call, content))
     assert len(_records(tmp_path)) == len(QUESTIONS) + 2
-    *waiting, resume = printed.err.splitlines()
+    *waiting, resume, needed = printed.err.splitlines()
     assert len(waiting) == 3
     assert all(line.startswith("still waiting: q") for line in waiting)
-    assert resume == f"resume with: fisk-ai run --resume one --state-dir {tmp_path}"
+    assert resume == f"resume with: fisk-ai run --resume one --state-dir {tmp_path} --script FILE"
+    assert needed.startswith("FILE is the script that played its model; run it beside the agent's")
 
 
 def test_the_only_question_needs_no_name(
@@ -253,7 +255,8 @@ def test_an_approval_is_bound_to_the_arguments_that_were_printed(
     assert printed.out == '{"path":"/x","n":1.0}\nrecorded\n'
     assert printed.err.splitlines()[0] == '-> rm(n:1.0, path:"/x")'
     assert "configuration of the run that goes on" in printed.err.splitlines()[1]
-    assert printed.err.splitlines()[-1].startswith("resume with: fisk-ai run --resume one ")
+    assert "at a terminal; where nobody can be asked, the call is denied" in printed.err
+    assert printed.err.splitlines()[-2].startswith("resume with: fisk-ai run --resume one ")
     digest = args_sha256("rm", REMOVE)
     assert _last(tmp_path) == CallApproval(tool_use_id="g1", tool_name="rm", args_sha256=digest)
     state = asyncio.run(FileStore(tmp_path).load("one"))
@@ -394,9 +397,10 @@ def test_the_hint_finds_the_session_again_by_its_configuration(
     )
     write_file(tmp_path, "one", *GATED)
     assert main(["session", "approve", "--config", str(config), "one", "g1"]) == 0
-    assert capsys.readouterr().err.splitlines()[-1] == (
-        f"resume with: fisk-ai run --resume one --config '{config}'"
-    )
+    assert capsys.readouterr().err.splitlines()[-2:] == [
+        f"resume with: fisk-ai run --resume one --config '{config}' --script FILE",
+        "FILE is the script that played its model",
+    ]
 
 
 @pytest.mark.parametrize("arguments", [b"null", b"[1]", b'{"question":null}'])
@@ -421,3 +425,57 @@ def test_a_damaged_session_is_named_by_every_verb(
         assert "fisk-ai: error: session one: record 1 stands behind" in capsys.readouterr().err
     assert _session(tmp_path, "pending") == 0
     assert "1 session is left out" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("reason", ["budget", "max_iterations", "error"])
+def test_a_run_that_ended_by_a_bound_or_a_failure_waits_for_nobody(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], reason: str
+) -> None:
+    write_file(tmp_path, "one", GATED[0], Terminal(reason=cast("Reason", reason)))
+    assert _session(tmp_path, "pending") == 0
+    assert capsys.readouterr().out == "Nothing waits for an answer\n"
+    assert _session(tmp_path, "approve", "one", "g1") == 1
+    assert f"does not wait on call g1: it is {reason}" in capsys.readouterr().err
+
+
+def test_a_parked_question_is_shown_with_what_answers_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_file(tmp_path, "one", *QUESTIONS)
+    assert _session(tmp_path, "show", "one") == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    start = f"decide with: fisk-ai session answer one {{}} --state-dir {tmp_path} --"
+    for line in (
+        "q1 (confirm): Really red?",
+        start.format("q1") + "confirm yes|no",
+        "q2 (select): Which?",
+        "option: red",
+        "option: blue red",
+        start.format("q2") + "select OPTION",
+        start.format("q3") + "input TEXT",
+        "q4 -> deploy: job red 7",
+    ):
+        assert line in lines
+
+
+def test_a_call_that_waits_for_a_decision_is_shown_with_what_decides(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_file(tmp_path, "one", *GATED)
+    assert _session(tmp_path, "show", "one") == 0
+    out = capsys.readouterr().out
+    assert f"decide with: fisk-ai session approve one g1 --state-dir {tmp_path}, or deny" in out
+
+
+@pytest.mark.parametrize("verb", [["approve"], ["deny"], ["answer", "--confirm", "yes"]])
+def test_a_second_decision_without_a_name_is_told_of_the_first(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: list[str]
+) -> None:
+    only = _batch(ToolUseBlock("g1", "rm", REMOVE))
+    write_file(tmp_path, "one", only, terminal("suspended"))
+    assert _session(tmp_path, "deny", "one") == 0
+    capsys.readouterr()
+    assert _session(tmp_path, verb[0], "one", *verb[1:]) == 1
+    said = capsys.readouterr().err
+    assert "waits on nothing: call g1 was answered at " in said
+    assert "from outside the run" in said

@@ -134,3 +134,10 @@ def test_what_cannot_be_meant_removes_nothing(
     assert _rm(store, *words) == 1
     assert named in capsys.readouterr().err
     assert _left(store) == before
+
+
+def test_an_age_that_nothing_has_is_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["session", "rm", "--state-dir", str(tmp_path), "--older-than", "1h"]) == 0
+    assert capsys.readouterr().out == "Nothing to remove\n"
