@@ -262,3 +262,18 @@ def test_a_grant_holds_for_the_turns_of_its_conversation_and_no_longer(agent: Ag
     _type(chat, "\x04", inputs=3)
     assert chat.end().status == 0
     assert agent.application.count("wipe") == 2
+
+
+def test_a_changed_configuration_is_refused_before_a_chat_asks_for_a_prompt(agent: Agent) -> None:
+    assert agent.rehearse("go").status == 0
+    (session,) = _sessions(agent)
+    base = (agent.home / "agent.yaml").read_text(encoding="utf-8")
+    agent.configure(base.replace("You are a cow.", "You are a moose."))
+    refused = _chat(agent, words=("--resume", session)).end()
+    assert refused.status == 1
+    assert "system prompt: changed" in refused.err
+    assert "--force" in refused.err
+    assert "> " not in refused.err
+    chat = _chat(agent, words=("--resume", session, "--force"))
+    _type(chat, "\x04")
+    assert chat.end().status == 0

@@ -72,3 +72,11 @@ def test_a_question_whose_terminal_is_closed_waits_and_is_answered_later(agent: 
     assert answered.out == "recorded\n"
     assert "--script FILE" in answered.err
     assert agent.rehearse("--resume", row["run_id"]).out == "Deployed.\n"
+
+
+def test_an_approval_is_lost_where_nobody_sits_and_that_is_said(agent: Agent, parked: str) -> None:
+    assert agent.run("session", "approve", parked).status == 0
+    done = agent.rehearse("--resume", parked)
+    assert done.status == 0
+    assert 'the approval of "wipe" does not count' in done.err
+    assert agent.application.count("wipe") == 0

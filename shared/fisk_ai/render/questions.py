@@ -8,7 +8,7 @@ up for it. A terminal that hung up ends none: it stays open until whoever asks g
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TextIO, TypeVar
@@ -39,6 +39,10 @@ _NOT_ANSWERED = "no answer: the agent is told that nobody answered"
 
 _T = TypeVar("_T")
 _CHOICES: tuple[Choice, ...] = ("no", "once", "always")
+_APPROVALS: Mapping[str, int] = {"n": 0, "no": 0, "once": 1, "always": 2}
+"""Words for the choices; "yes" is none, for it does not say how often."""
+
+_CONFIRMATIONS: Mapping[str, int] = {"n": 0, "no": 0, "y": 1, "yes": 1}
 
 
 def person_present(stdin: TextIO, stderr: TextIO) -> bool:
@@ -114,17 +118,20 @@ class TerminalPrompter:
             "Yes, run it once",
             f'Yes, and allow "{command}" (any arguments) for the rest of this conversation',
         )
-        choice = _CHOICES[await self._pick("Run this command?", options, default=0)]
+        position = await self._pick("Run this command?", options, words=_APPROVALS, default=0)
+        choice = _CHOICES[position]
         if choice == "always":
             self._say(f'confirmation: will not ask again for "{command}" in this conversation')
         return choice
 
     async def _confirm(self, question: str) -> bool:
         options = ("No", "Yes")
-        return await self._pick(_quoted(question), options, default=0) == 1
+        words = _CONFIRMATIONS
+        return await self._pick(_quoted(question), options, words=words, default=0) == 1
 
     async def _select(self, question: str, options: Sequence[str]) -> int:
-        return await self._pick(_quoted(question), options, default=-1)
+        words = _unambiguous(options)
+        return await self._pick(_quoted(question), options, words=words, default=-1)
 
     async def _input(self, question: str, default: str) -> str:
         shown = f" [{for_terminal(default, OPTION_LIMIT)}]" if default else ""
@@ -133,8 +140,13 @@ class TerminalPrompter:
             self._say(f"the answer is longer than {ANSWER_LIMIT} characters; type a shorter one")
         return typed or default
 
-    async def _pick(self, question: str, options: Sequence[str], *, default: int) -> int:
-        """Ask until a number of the list, or a bare Enter for ``default``, was typed."""
+    async def _pick(
+        self, question: str, options: Sequence[str], *, words: Mapping[str, int], default: int
+    ) -> int:
+        """Ask until a number of the list, one of ``words`` or a bare Enter was typed.
+
+        Enter is ``default``; ``words`` are folded to one case.
+        """
         self._say(question)
         for number, option in enumerate(options, start=1):
             self._say(f"  {number}) {for_terminal(option, OPTION_LIMIT)}")
@@ -145,7 +157,10 @@ class TerminalPrompter:
                 return default
             if typed.isascii() and typed.isdigit() and 0 < int(typed[:6]) <= len(options):
                 return int(typed[:6]) - 1
-            self._say(f"type a number from 1 to {len(options)}")
+            if _folded(typed) in words:
+                return words[_folded(typed)]
+            told = ", ".join(words) if words in (_APPROVALS, _CONFIRMATIONS) else "an option's text"
+            self._say(f"type a number from 1 to {len(options)}, or {told}")
 
     async def _line(self, prompt: str) -> str:
         self.keyboard.forget()
@@ -160,6 +175,16 @@ class TerminalPrompter:
 
     def _say(self, line: str) -> None:
         print(line, file=self.err, flush=True)
+
+
+def _unambiguous(options: Sequence[str]) -> dict[str, int]:
+    """Return the positions of the options that can be told by their text, as it is shown."""
+    texts = [_folded(for_terminal(option, OPTION_LIMIT)) for option in options]
+    return {text: at for at, text in enumerate(texts) if text and texts.count(text) == 1}
+
+
+def _folded(text: str) -> str:
+    return " ".join(text.split()).casefold()
 
 
 def _why(request: GateRequest, command: str) -> str:

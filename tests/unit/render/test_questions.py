@@ -59,8 +59,9 @@ def person() -> Iterator[Person]:
     leader, follower = pty.openpty()
     with os.fdopen(follower, encoding="utf-8") as stdin:
         screen = Screen()
-        yield Person(TerminalPrompter(Keyboard(stdin), screen), screen, stdin, leader)
-    os.close(leader)
+        made = Person(TerminalPrompter(Keyboard(stdin), screen), screen, stdin, leader)
+        yield made
+    os.close(made.fd)
 
 
 def _gate(command: str = "say", *, tag: str = "impact:rw", doubt: str = "") -> GateRequest:
@@ -124,6 +125,28 @@ async def test_anything_but_a_number_of_the_list_asks_again(person: Person) -> N
     assert await asking == "once"
 
 
+@pytest.mark.parametrize(
+    ("typed", "choice"), [("no", "no"), ("Once", "once"), ("ALWAYS", "always")]
+)
+async def test_an_approval_may_be_given_in_words(person: Person, typed: str, choice: str) -> None:
+    asking = asyncio.ensure_future(person.prompter.approve(_gate()))
+    await person.types(f"{typed}\n")
+    assert await asking == choice
+
+
+async def test_a_terminal_that_hung_up_answers_nothing(person: Person) -> None:
+    gone = asyncio.Event()
+    person.prompter.hung_up = gone.set
+    asking = asyncio.ensure_future(person.prompter.confirm("c1", "Really?"))
+    await person.screen.wait_for("answer")
+    os.close(person.fd)
+    async with asyncio.timeout(5):
+        await gone.wait()
+    assert not asking.done()
+    asking.cancel()
+    person.fd = os.open(os.devnull, os.O_RDONLY)
+
+
 async def test_what_was_typed_before_the_question_is_no_answer(person: Person) -> None:
     os.write(person.fd, b"3\n")
     asking = asyncio.ensure_future(person.prompter.approve(_gate()))
@@ -131,16 +154,32 @@ async def test_what_was_typed_before_the_question_is_no_answer(person: Person) -
     assert await asking == "no"
 
 
-@pytest.mark.parametrize(("typed", "answer"), [("\n", False), ("1\n", False), ("2\n", True)])
+@pytest.mark.parametrize(
+    ("typed", "answer"),
+    [
+        ("\n", False),
+        ("1\n", False),
+        ("2\n", True),
+        ("n\n", False),
+        ("No\n", False),
+        ("y\n", True),
+        (" YES \n", True),
+    ],
+)
 async def test_a_confirmation_defaults_to_no(person: Person, typed: str, *, answer: bool) -> None:
     asking = asyncio.ensure_future(person.prompter.confirm("c1", "Really?"))
     await person.types(typed)
     assert await asking is answer
 
 
-@pytest.mark.parametrize(("typed", "index"), [("2\n", 1), ("\n", -1)])
+@pytest.mark.parametrize(
+    ("typed", "index"),
+    [("2\n", 1), ("\n", -1), ("blue\n", 1), (" RED\n", 0), ("two  Words\n", 2)],
+)
 async def test_a_selection_is_a_position_or_none(person: Person, typed: str, index: int) -> None:
-    asking = asyncio.ensure_future(person.prompter.select("c1", "Which?", ["red", "blue"]))
+    asking = asyncio.ensure_future(
+        person.prompter.select("c1", "Which?", ["red", "blue", "Two words", "twin", "Twin"])
+    )
     await person.types(typed)
     assert await asking == index
 
@@ -249,3 +288,11 @@ async def test_leaving_a_question_says_what_that_means(person: Person) -> None:
     assert person.screen.getvalue().endswith(
         "\nno answer: the agent is told that nobody answered\n"
     )
+
+
+async def test_an_option_that_is_there_twice_is_not_chosen_by_its_text(person: Person) -> None:
+    asking = asyncio.ensure_future(person.prompter.select("c1", "Which?", ["twin", "Twin"]))
+    await person.types("twin\n")
+    await person.screen.wait_for("type a number from 1 to 2, or an option's text\nanswer")
+    await person.types("1\n")
+    assert await asking == 0
