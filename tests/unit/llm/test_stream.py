@@ -111,7 +111,51 @@ def test_a_character_that_came_in_two_halves_is_whole_in_the_reply() -> None:
     halves = ('{"type":"text_delta","text":"\\ud83d"}', '{"type":"text_delta","text":"\\ude00"}')
     reply, shown = assembled(START, *block(0, '{"type":"text","text":""}', *halves), ended(), STOP)
     assert reply.content == (TextBlock("😀"),)
-    assert [delta.text for delta in shown] == ["\ufffd", "\ufffd", ""]
+    assert [delta.text for delta in shown] == ["😀", ""]
+
+
+def test_half_a_character_is_shown_with_what_follows_or_at_the_end_of_its_block() -> None:
+    parts = (r"a\ud83d", "", r"b\ud83d", r"\ude00c", r"\udc00", r"\ud83d")
+    deltas = [f'{{"type":"text_delta","text":"{part}"}}' for part in parts]
+    _, shown = assembled(START, *block(0, '{"type":"text","text":""}', *deltas), ended(), STOP)
+    assert [delta.text for delta in shown] == ["a", "\ufffdb", "😀c", "\ufffd", "\ufffd"]
+    assert [delta.final for delta in shown] == [False] * 4 + [True]
+
+
+CALL = block(0, '{"type":"tool_use","id":"t","name":"n","input":{}}', input_delta('{"a":1}'))
+TEXT = block(0, '{"type":"text","text":""}', text_delta("x"))
+THOUGHT = '{"type":"thinking","thinking":"","signature":""}'
+
+
+@pytest.mark.parametrize(
+    ("lines", "words"),
+    [
+        ([START, *CALL[:-1], ended("tool_use"), STOP], "ended inside a content block"),
+        ([START, *TEXT[:-1], ended(), STOP], "ended inside a content block"),
+        ([START, *TEXT, ended(), STOP, *CALL], "behind its end with a content_block_start"),
+        ([START, *TEXT, ended(), STOP, ended("tool_use")], "behind its end with a message_delta"),
+        ([STOP, START, *CALL, ended("tool_use")], "began with a message_stop"),
+        ([*CALL, START, ended("tool_use"), STOP], "began with a content_block_start"),
+        ([START, *TEXT, START, ended(), STOP], "began twice"),
+        ([START, *CALL, *CALL, ended("tool_use"), STOP], "content block 0 was started twice"),
+        ([START, *CALL, CALL[1], ended("tool_use"), STOP], "is closed and got a input_json_delta"),
+        ([START, CALL[0], TEXT[1], CALL[2], STOP], "of type tool_use and got a text_delta"),
+        ([START, TEXT[0], CALL[1], TEXT[2], STOP], "of type text and got a input_json_delta"),
+        (
+            [START, *block(0, THOUGHT, text_delta("x")), ended(), STOP],
+            "of type thinking and got a text_delta",
+        ),
+    ],
+)
+def test_a_stream_that_contradicts_itself_is_no_reply(lines: list[str], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        assembled(*lines)
+
+
+def test_a_ping_may_stand_anywhere() -> None:
+    ping = '{"type":"ping"}'
+    reply, _ = assembled(ping, START, ping, *TEXT, ended(), STOP, ping)
+    assert reply.content == (TextBlock("x"),)
 
 
 def test_tool_input_that_came_in_two_halves_of_a_character_is_whole() -> None:

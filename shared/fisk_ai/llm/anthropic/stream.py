@@ -17,7 +17,6 @@ from fisk_ai.llm.anthropic.failures import ApiError, read_failure
 from fisk_ai.llm.model import Delta
 from fisk_ai.text import rawjson
 from fisk_ai.text.gojson import RawJSON
-from fisk_ai.text.sanitise import clean_surrogates
 
 EVENT_LIMIT_BYTES: Final = 32 * 1024 * 1024
 """The API takes no larger request, so no event that could ever be sent back is larger."""
@@ -37,6 +36,19 @@ _SHOWN: Final[dict[str, Literal["text", "thinking"]]] = {
     "text_delta": "text",
     "thinking_delta": "thinking",
 }
+
+
+_EVENTS: Final = frozenset(
+    {
+        "message_start",
+        "content_block_start",
+        "content_block_delta",
+        "content_block_stop",
+        "message_delta",
+        "message_stop",
+    }
+)
+"""What has its place in a stream; pings and events of a later API may stand anywhere."""
 
 
 async def events(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
@@ -92,15 +104,44 @@ def _require_bounded(event: bytearray) -> None:
         raise ValueError(f"an event is over {EVENT_LIMIT_BYTES} bytes")
 
 
+_ADDED_TO: Final[dict[str, tuple[str, ...]]] = {
+    "text_delta": ("text",),
+    "citations_delta": ("text",),
+    "thinking_delta": ("thinking",),
+    "signature_delta": ("thinking",),
+}
+"""The kinds of blocks that a fragment may add to; input is added to whatever else there is."""
+
+_OWN_DELTAS: Final = frozenset({"text", "thinking"})
+
+
 @dataclass(slots=True)
 class _OpenBlock:
     members: dict[str, RawJSON]
     added: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     input_json: list[str] = field(default_factory=list[str])
     shown: Literal["text", "thinking"] | None = None
+    half: str = ""
+    is_closed: bool = False
 
     def add(self, key: str, text: str) -> None:
         self.added.setdefault(key, [_literal(self.members, key)]).append(text)
+
+    def show(self, text: str) -> str:
+        """Return what can be shown now: half a character waits for its other half."""
+        text = self.half + text
+        self.half = text[-1:] if "\ud800" <= text[-1:] <= "\udbff" else ""
+        return _paired(text.removesuffix(self.half))
+
+    def require_takes(self, delta_kind: str) -> None:
+        """Refuse a fragment of another kind of block: what is made of both was never written."""
+        kind = fields.string(self.members, "type")
+        wanted = _ADDED_TO.get(delta_kind)
+        is_input = delta_kind == "input_json_delta"
+        is_misplaced = wanted is not None and kind not in wanted
+        if self.is_closed or is_misplaced or (is_input and kind in _OWN_DELTAS):
+            state = "is closed" if self.is_closed else f"is of type {kind}"
+            raise ValueError(f"a content block {state} and got a {delta_kind}")
 
     def raw(self, *, is_cut: bool) -> RawJSON:
         """Return the block's JSON.
@@ -125,6 +166,7 @@ class Assembly:
     _message: dict[str, RawJSON] = field(default_factory=dict[str, RawJSON])
     _usage: dict[str, RawJSON] = field(default_factory=dict[str, RawJSON])
     _blocks: dict[int, _OpenBlock] = field(default_factory=dict[int, _OpenBlock])
+    _is_begun: bool = False
     _is_complete: bool = False
     _unstreamed: bytes = b""
 
@@ -138,13 +180,15 @@ class Assembly:
         found = message_members(event)
         if tells_error(found):
             raise ApiError(read_failure(0, event))
-        match fields.string(found, "type"):
+        kind = fields.string(found, "type")
+        self._require_place(kind)
+        match kind:
             case "message_start":
                 self._message = fields.members(found, "message")
                 self._usage = fields.members(self._message, "usage")
+                self._is_begun = True
             case "content_block_start":
-                block = fields.members(found, "content_block")
-                self._blocks[fields.integer(found, "index")] = _OpenBlock(block)
+                self._open_block(found)
             case "content_block_delta":
                 return self._add(found)
             case "content_block_stop":
@@ -165,10 +209,28 @@ class Assembly:
             return self._unstreamed
         if not self._is_complete or not self._message:
             raise ValueError("the stream ended before the reply did")
+        if not all(block.is_closed for block in self._blocks.values()):
+            raise ValueError("the reply ended inside a content block")
         is_cut = stop_reason(self._message) == "max_tokens"
         blocks = [self._blocks[index].raw(is_cut=is_cut) for index in sorted(self._blocks)]
         content = RawJSON(b"[" + b",".join(blocks) + b"]")
         return _joined(self._message | {"content": content, "usage": _joined(self._usage)})
+
+    def _require_place(self, kind: str) -> None:
+        """Refuse an event that cannot stand where it does: half of two replies is none."""
+        if kind not in _EVENTS:
+            return
+        if self._is_complete:
+            raise ValueError(f"the stream went on behind its end with a {kind}")
+        if self._is_begun is (kind == "message_start"):
+            where = "twice" if self._is_begun else f"with a {kind}"
+            raise ValueError(f"the stream began {where}")
+
+    def _open_block(self, found: fields.Fields) -> None:
+        index = fields.integer(found, "index")
+        if index in self._blocks:
+            raise ValueError(f"content block {index} was started twice")
+        self._blocks[index] = _OpenBlock(fields.members(found, "content_block"))
 
     def _block(self, found: fields.Fields) -> tuple[int, _OpenBlock]:
         index = fields.integer(found, "index")
@@ -181,6 +243,7 @@ class Assembly:
         index, block = self._block(found)
         delta = fields.members(found, "delta")
         kind = fields.string(delta, "type")
+        block.require_takes(kind)
         if kind == "input_json_delta":
             block.input_json.append(_literal(delta, "partial_json"))
             return None
@@ -191,11 +254,13 @@ class Assembly:
         block.add(key, text)
         block.shown = block.shown or _SHOWN.get(kind)
         shown = _SHOWN.get(kind)
-        return Delta(index, shown, clean_surrogates(text)) if shown and text else None
+        fragment = block.show(text) if shown else ""
+        return Delta(index, shown, fragment) if shown and fragment else None
 
     def _close_block(self, found: fields.Fields) -> Delta | None:
         index, block = self._block(found)
-        return Delta(index, block.shown, "", final=True) if block.shown else None
+        block.is_closed = True
+        return Delta(index, block.shown, _paired(block.half), final=True) if block.shown else None
 
     def _finish(self, found: fields.Fields) -> None:
         self._message |= fields.members(found, "delta")
