@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.session_flags import add_page, directory_of, page_of, parser_of, store_of
 from fisk_ai.cli.session_json import machine_text, present
-from fisk_ai.cli.session_ls import left_out_of, say_left_out
+from fisk_ai.cli.session_ls import left_out_of, say_left_out, terminal_width
 from fisk_ai.cli.session_reading import read
 from fisk_ai.cli.session_table import CELL_LIMIT
 from fisk_ai.cli.session_waiting import Waiting, waiting
 from fisk_ai.cli.times import local_time
 from fisk_ai.errors import StoreError
-from fisk_ai.render.tables import table
+from fisk_ai.render.tables import within
 from fisk_ai.sessions.store import Filter, RunInfo, Store
 from fisk_ai.text import clock
 from fisk_ai.text.sanitise import for_terminal
@@ -23,6 +23,8 @@ QUESTION_LIMIT = 60
 """Code points of a question in the listing."""
 
 _HEADER = ("Session", "Call", "Kind", "Tool", "Question", "Since", "Agent")
+_LEAST = {4: 16, 3: 10, 6: 8}
+"""What may be left of question, tool and agent on a narrow terminal; ids are never cut."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,8 @@ def pending(argv: Sequence[str]) -> int:
     if arguments.json:
         print(machine_text({"calls": [_members(row) for row in shown]}))
     elif shown:
-        print(table(_HEADER, [_cells(row) for row in shown]))
+        rows = [_cells(row) for row in shown]
+        print(within(_HEADER, rows, width=terminal_width(), least=_LEAST, whole=2))
     else:
         print("Nothing waits for an answer")
     say_left_out(left_out_of(directory_of(arguments), sessions))

@@ -10,11 +10,12 @@ from fisk_ai.cli.session_calls import Call, calls_of
 from fisk_ai.cli.session_document import tokens_line
 from fisk_ai.cli.session_flags import parser_of, store_of
 from fisk_ai.cli.session_json import machine_text, present
+from fisk_ai.cli.session_ls import terminal_width
 from fisk_ai.cli.session_reading import Session, read
 from fisk_ai.cli.session_table import CELL_LIMIT
 from fisk_ai.cli.times import local_time
 from fisk_ai.llm.model import Usage
-from fisk_ai.render.tables import Document, table
+from fisk_ai.render.tables import Document, within
 from fisk_ai.sessions.listing import ended
 from fisk_ai.sessions.records import Assistant, Record
 from fisk_ai.text import clock
@@ -23,6 +24,9 @@ from fisk_ai.text.sanitise import for_terminal
 
 _NS = 1_000_000_000
 _MINUTE_NS = 60 * _NS
+
+_NAME_LEAST = 12
+"""What may be left of a tool's name on a narrow terminal."""
 
 _RESPONSES = ("Iteration", "In", "Out", "Cache read", "Cache write", "Thinking", "Total")
 _TOOLS = ("Tool", "Kind", "Calls", "Dispatched", "Not run", "Unanswered", "Errors", "Time")
@@ -171,9 +175,9 @@ def _pages(session: Session, tools: Sequence[_ToolStats]) -> list[str]:
     pages = [_overview(session)]
     replies = [_response_row(reply) for _, reply in _replies(session)]
     if replies:
-        pages.append(f"Model responses:\n\n{table(_RESPONSES, replies)}")
+        pages.append(f"Model responses:\n\n{_table(_RESPONSES, replies)}")
     if tools:
-        pages.append(f"Tools:\n\n{table(_TOOLS, [_tool_row(tool) for tool in tools])}")
+        pages.append(f"Tools:\n\n{_table(_TOOLS, [_tool_row(tool) for tool in tools])}")
         pages.extend(filter(None, [_remarks(tools)]))
     return pages
 
@@ -200,6 +204,10 @@ def _wall_clock(created: str, updated: str) -> str:
         return ""
     span_ns = clock.rfc3339_ns(updated) - clock.rfc3339_ns(created)
     return go_duration(span_ns // _NS) if span_ns >= 0 else ""
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return within(header, rows, width=terminal_width(), least={0: _NAME_LEAST})
 
 
 def _response_row(reply: Assistant) -> list[str]:

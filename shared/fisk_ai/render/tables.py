@@ -89,6 +89,40 @@ def fitted(
     return [[cut(cell, width) for cell, width in zip(row, widths, strict=True)] for row in rows]
 
 
+def within(
+    header: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    width: int | None,
+    least: Mapping[int, int],
+    whole: int = 1,
+) -> str:
+    """Return a table of at most ``width`` columns; ``None`` is no limit.
+
+    ``least`` is as of :func:`fitted`. Where cutting is not enough, each row is a few lines: its
+    first ``whole`` cells, which are never cut since they are there to be copied, and then the
+    others, named.
+    """
+    rows_that_fit = rows if width is None else fitted(header, rows, width=width, least=least)
+    if rows_that_fit is not None or width is None:
+        return table(header, rows_that_fit or rows)
+    return "\n".join(line for row in rows for line in _stacked(header, row, width, whole))
+
+
+def _stacked(header: Sequence[str], row: Sequence[str], width: int, whole: int) -> Iterator[str]:
+    yield row[0]
+    yield from (f"  {cell}" for cell in row[1:whole])
+    line = ""
+    for name, cell in zip(header[whole:], row[whole:], strict=True):
+        part = f"  {name}: {cell}"
+        if line and cell_width(line + part) > width:
+            yield cut(line, width)
+            line = ""
+        line += part
+    if line:
+        yield cut(line, width)
+
+
 def cut(text: str, width: int) -> str:
     """Return ``text`` in at most ``width`` columns, with an ellipsis where it was cut."""
     if cell_width(text) <= width:

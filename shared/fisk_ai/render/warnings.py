@@ -45,10 +45,7 @@ def _told(text: str, *, because: bool = True) -> Callable[[Advisory], str]:
 
 def _confirm_no_terminal(advisory: Advisory) -> str:
     gated = _counted(advisory.count, "tool needs", "tools need")
-    return (
-        f"{gated} a person's approval and nobody can be asked, so such calls are denied; run it "
-        f"at a terminal to be asked{_ELSEWHERE}"
-    )
+    return f"{gated} a person's approval, and nobody can be asked here: such calls are denied"
 
 
 def _missing_required(advisory: Advisory) -> str:
@@ -116,13 +113,9 @@ def _mcp_tools_changed(advisory: Advisory) -> str:
     return f'the tools of MCP server "{advisory.name}" changed: {changes}'
 
 
-_ELSEWHERE = ", or set expose.agent.a2a.prompts.elicit where an agent is served to others"
-"""What lets callers of a served agent be asked in the place of a terminal."""
-
 _WORDINGS: Mapping[str, Callable[[Advisory], str]] = {
     "hitl_no_terminal": _told(
-        "the agent may ask questions and nobody can be asked, so they are answered as such; run it "
-        f"at a terminal to be asked{_ELSEWHERE}"
+        "the agent may ask questions, and nobody can be asked here: it is told so"
     ),
     "confirm_no_terminal": _confirm_no_terminal,
     "confirm_tag_unmatched": _told(

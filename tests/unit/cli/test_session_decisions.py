@@ -479,3 +479,19 @@ def test_a_second_decision_without_a_name_is_told_of_the_first(
     said = capsys.readouterr().err
     assert "waits on nothing: call g1 was answered at " in said
     assert "from outside the run" in said
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_listing_of_what_waits_is_no_wider_than_the_terminal(
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    width: int,
+) -> None:
+    monkeypatch.setattr("fisk_ai.cli.session_pending.terminal_width", lambda: width)
+    monkeypatch.setattr("fisk_ai.cli.session_stats.terminal_width", lambda: width)
+    write_file(tmp_path, "one", *QUESTIONS)
+    write_file(tmp_path, "two", *GATED)
+    assert _session(tmp_path, "pending") == 0
+    assert _session(tmp_path, "stats", "one") == 0
+    assert all(len(line) <= width for line in capsys.readouterr().out.splitlines())

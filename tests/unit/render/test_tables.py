@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.cells import cell_len
 
-from fisk_ai.render.tables import Document, cell_width, cut, fitted, table
+from fisk_ai.render.tables import Document, cell_width, cut, fitted, table, within
 
 
 def test_a_table_is_a_rounded_box_with_a_header() -> None:
@@ -95,3 +95,20 @@ def test_the_first_column_named_gives_way_first() -> None:
 def test_a_cut_text_fits_and_shows_that_it_was_cut() -> None:
     assert cut("漢字漢字", 8) == "漢字漢字"
     assert cut("漢字漢字", 6) == "漢字…"
+
+
+@given(
+    rows=st.lists(st.lists(st.text("ab 喜é", max_size=30), min_size=4, max_size=4), min_size=1),
+    width=st.integers(12, 90),
+)
+def test_a_table_stays_within_its_width_but_for_what_is_never_cut(
+    rows: list[list[str]], width: int
+) -> None:
+    header = ("Session", "Call", "Kind", "Question")
+    text = within(header, rows, width=width, least={3: 8}, whole=2)
+    kept = {cell for row in rows for cell in (row[0], f"  {row[1]}")}
+    for line in text.splitlines():
+        assert cell_width(line) <= width or line in kept
+    for row in rows:
+        assert row[0] in text
+        assert row[1] in text

@@ -14,7 +14,10 @@ from fisk_ai.toolkit.contract import Advisory
 @pytest.mark.parametrize(
     ("advisory", "words"),
     [
-        (Advisory(kind="confirm_no_terminal", count=2), "run it at a terminal"),
+        (
+            Advisory(kind="confirm_no_terminal", count=2),
+            "2 tools need a person's approval, and nobody",
+        ),
         (Advisory(kind="confirm_denied", name="wipe", error="declined"), "not run: declined"),
         (Advisory(kind="call_in_doubt", name="wipe", error="unknown"), "not run again: unknown"),
         (Advisory(kind="confirm_tag_unmatched", name="impact:x"), '"impact:x"'),
@@ -27,8 +30,8 @@ from fisk_ai.toolkit.contract import Advisory
         (Advisory(kind="tool_set_drift"), "the tools changed since this conversation began"),
         (Advisory(kind="budget_drift", params=("max_tokens 1 -> 2",)), "began: max_tokens 1 -> 2"),
         (Advisory(kind="journal_close", error="disk full"), "disk full"),
-        (Advisory(kind="hitl_no_terminal"), "expose.agent.a2a.prompts.elicit"),
-        (Advisory(kind="confirm_no_terminal", count=1), "expose.agent.a2a.prompts.elicit"),
+        (Advisory(kind="hitl_no_terminal"), "nobody can be asked here: it is told so"),
+        (Advisory(kind="confirm_no_terminal", count=1), "here: such calls are denied"),
         (Advisory(kind="tool_deferred", name="ask", error="ask later"), "for it: ask later"),
         (Advisory(kind="prompt_denied", name="no politics"), "was refused: no politics"),
         (Advisory(kind="max_iterations_interactive", count=50), "50 iterations"),
