@@ -67,11 +67,28 @@ FOUND = [
     ("SECRET", "PASSWORD={}", "my_secret_password_123"),
     ("SECRET", "db_password: {}", "my_secret_password_123"),
     ("SECRET", "AWS_SECRET_ACCESS_KEY={}", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY"),
+    ("SECRET", "id {}", "ASIAIOSFODNN7EXAMPLE"),
+    ("SECRET", "passwd={}", "hunter2hunter2hunter2"),
+    ("SECRET", "db_pwd: {}", "hunter2hunter2hunter2"),
+    ("SECRET", "PWD={}", "hunter2hunter2hunter2"),
+    ("SECRET", 'password: "{}"', "correct horse battery staple 9"),
+    ("SECRET", "DB_PASSWORD='{}'", "correct horse 7 battery"),
+    ("SECRET", '{{"passphrase": "{}", "user": "ann"}}', "correct horse 7 battery"),
+    ("SECRET", "postgres://app:{}@db.example.com:5432/main", "s3cret"),
+    ("SECRET", "amqp://guest:{}@localhost and on", "p%40ss@word"),
+    ("SECRET", "redis://:{}@10.0.0.1:6379/0", "hunter"),
+    ("SECRET", "git clone https://ann:{}@git.example.com/a/b.git", "hunter2"),
+    ("SECRET", "client_secret: {}", "my-super-secret-2024"),
+    ("SECRET", "secret: {}", "my-super-secret-2024"),
+    ("SECRET", "auth_token: {}", "release-candidate-1984"),
+    ("SECRET", "hotkey: {}", "aB3+dE5gH7+jK9mN1p"),
     ("NATS_SEED", "seed {}", SEED),
     ("NATS_SEED", "{}", SEED_BLOCK),
     ("API_KEY", "{}", "sk-or-v1-" + "a1" * 16),
     ("API_KEY", "{}", "sk-ant-api03-" + "a_B-1" * 4),
     ("API_KEY", "{}", "sk-proj-" + "a_B-1" * 5),
+    ("API_KEY", "{}", "sk-svcacct-" + "a_B-1" * 5),
+    ("API_KEY", "{}", "sk-None-" + "a_B-1" * 5),
     ("API_KEY", "{}", "sk-" + "aB1d" * 8),
     ("API_KEY", "{}", "xoxb-1234567890"),
     ("API_KEY", "{}", "github_pat_" + "a1_B" * 5),
@@ -149,6 +166,19 @@ LEFT_ALONE = [
     "ssl_key=/etc/ssl/private/server2.key",
     "secret: https://vault.internal/v1/kv/data2",
     "ssh host key: SHA256:nThbg6kXUpJWGl7E1IGOCspRomTxdCARLviKw6E5SY8",
+    "nid_key = self._lib.NID_pbe_WithSHA1And3_Key_TripleDES_CBC",
+    'toolskey = "VS%0.f0COMNTOOLS" % version',
+    "secret: my-release-postgresql-16",
+    "token: deprecated-since-1.24.0",
+    "hotkey: ctrl+shift+alt+f12+meta",
+    "PWD=/home/ann/aB3dE5gH7jK9mN1p",
+    "OLDPWD=/srv/w1Rk2Sp3Ce4/aB3dE5gH7",
+    'password: "The password must have at least 8 characters"',
+    '{"secret": "name of the secret in release 2"}',
+    "postgres://app:$DB_PASSWORD@db.example.com/main",
+    "postgres://app:<password>@db/main and amqp://user:****@host",
+    "https://example.com:8443/a@b and http://[::1]:8080/x@y",
+    "ssh://git@github.com:22/a/b.git",
     "[EMAIL-REDACTED] [API_KEY-REDACTED]",
     "-----BEGIN PUBLIC KEY-----\nMFwwDQYJKoZIhvcNAQEBBQADSwAwSAJBAK\n-----END PUBLIC KEY-----",
     'if "-----BEGIN PRIVATE KEY-----" in text: return',
@@ -220,6 +250,18 @@ def test_a_private_key_whose_end_was_cut_off_is_taken_as_far_as_it_goes() -> Non
     lines = "A1b2C3d4E5f6G7h8I9\n" * 3
     scan = build().scan(f"-----BEGIN PRIVATE KEY-----\n{lines}... and so on")
     assert scan.text == "[SECRET-REDACTED]\n... and so on"
+
+
+ENCRYPTED = "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-256-CBC,0123456789ABCDEF0123456789ABCDEF\n\n"
+
+
+@pytest.mark.parametrize("headers", [ENCRYPTED, ENCRYPTED.replace("\n", "\r\n"), "Version: 1\n\n"])
+def test_an_encrypted_key_whose_end_was_cut_off_is_taken_too(headers: str) -> None:
+    lines = "A1b2C3d4E5f6G7h8I9\n" * 3
+    key = f"-----BEGIN RSA PRIVATE KEY-----\n{headers}{lines}"
+    assert build().scan(f"{key}... and so on").text == "[SECRET-REDACTED]\n... and so on"
+    rendered = envelope.render(CommandExec(command="show", exit_code=0), key)
+    assert "A1b2" not in build().scan(rendered).text
 
 
 def test_the_word_before_a_bearer_token_is_kept_as_it_was_written() -> None:
@@ -321,6 +363,16 @@ FRAGMENTS = [
     "\\u",
     "\\u003c",
     "\\n",
+    '\\\\"',
+    "4111111111111111 ",
+    '"id":4111111111111111,',
+    "ID|4111111111111111\n",
+    "[4111111111111111,",
+    "[4111111111111111\n\n",
+    "http://a:b",
+    "http://a:b@c ",
+    'password="a 1 ',
+    "-----BEGIN PRIVATE KEY-----\na: ",
     "é",
     " ",
 ]

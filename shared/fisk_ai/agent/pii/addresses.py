@@ -28,6 +28,9 @@ def _address(match: Match) -> Span | None:
     local, domain, top = (match.group(number) or b"" for number in (1, 2, 3))
     if local in _NOT_LOCAL or top in _UNITS or _VERSION.match(domain):
         return None
+    start = match.span()[0]
+    if match.string[max(0, start - 1) : start] == b"$":  # ``$USER@example.com``
+        return None
     return None if top in _PICTURES and _SCALE.fullmatch(domain) else match.span()
 
 
