@@ -11,7 +11,6 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
 
 from fisk_ai.errors import SetupError
 from fisk_ai.llm.model import ToolDef
@@ -27,6 +26,7 @@ from fisk_ai.toolkit.contract import (
     ToolOutcome,
 )
 from fisk_ai.toolkit.inputs import normalised
+from fisk_ai.toolkit.nesting import TOO_DEEP, is_too_deep
 from fisk_ai.toolkit.prompter import DefaultDenyPrompter, Prompter
 
 WORDING_LIMIT = 500
@@ -236,9 +236,14 @@ def _own_copy(spec: FunctionSpec) -> dict[str, object]:
     if spec.schema.get("type") != "object":
         raise _refused(spec, 'has no schema of type object; write {"type": "object", ...}')
     try:
-        return cast("dict[str, object]", json.loads(json.dumps(dict(spec.schema), allow_nan=False)))
-    except (TypeError, ValueError, RecursionError) as exc:
+        own: dict[str, object] = json.loads(json.dumps(dict(spec.schema), allow_nan=False))
+    except RecursionError as exc:
+        raise _refused(spec, f"has a schema that {TOO_DEEP}") from exc
+    except (TypeError, ValueError) as exc:
         raise _refused(spec, f"has a schema that is no JSON: {exc}") from exc
+    if is_too_deep(own):
+        raise _refused(spec, f"has a schema that {TOO_DEEP}")
+    return own
 
 
 def _refused(spec: FunctionSpec, why: str) -> SetupError:

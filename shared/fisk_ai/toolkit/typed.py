@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import copy
 import inspect
+import json
 import typing
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
@@ -201,6 +202,9 @@ def _result(name: str, returned: object) -> str:
     if isinstance(returned, str):
         return returned
     try:
-        return msgspec.json.encode(returned).decode()
+        written = msgspec.json.encode(returned).decode()
+        if "null" in written:  # what a number that is none becomes, too
+            json.dumps(msgspec.to_builtins(returned, str_keys=True), allow_nan=False)
+        return written
     except (TypeError, ValueError, RecursionError) as exc:
         raise ToolError(f'the tool "{name}" returned what has no JSON form: {exc}') from exc

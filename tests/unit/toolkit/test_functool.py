@@ -11,6 +11,7 @@ import pytest
 
 from fisk_ai.errors import DeferredError, SetupError
 from fisk_ai.testing.events import ScriptedPrompter
+from fisk_ai.text import gojson
 from fisk_ai.toolkit.behavior import Behavior
 from fisk_ai.toolkit.builtin.factory import builtin_tool
 from fisk_ai.toolkit.contract import (
@@ -44,6 +45,14 @@ SCHEMA = {
 
 async def echo(raw: bytes, context: FunctionContext) -> str:
     return raw.decode()
+
+
+def nested(levels: int) -> dict[str, object]:
+    """Return a schema of so many objects inside one another."""
+    schema: dict[str, object] = {"type": "object"}
+    for _ in range(levels - 1):
+        schema = {"type": "object", "items": schema}
+    return schema
 
 
 SPEC = FunctionSpec(name="keep", description="Keeps a thing.", schema=SCHEMA, handler=echo)
@@ -114,6 +123,8 @@ async def test_the_handler_is_told_which_call_it_is(tmp_path: Path) -> None:
         ({"schema": {"type": "string"}}, "has no schema of type object"),
         ({"schema": {"type": "object", "x": {1}}}, "has a schema that is no JSON"),
         ({"schema": {"type": "object", "x": float("nan")}}, "has a schema that is no JSON"),
+        ({"schema": nested(101)}, "has a schema that is nested more than 100 levels deep"),
+        ({"schema": nested(5000)}, "has a schema that is nested more than 100 levels deep"),
         ({"handler": None}, '"keep" has no handler'),
         ({"kind": "remote"}, "is of kind remote"),
         ({"kind": "mcp"}, "is of kind mcp"),
@@ -253,3 +264,9 @@ def test_a_gated_built_in_may_be_served_since_an_operator_lists_it() -> None:
 def test_a_built_in_that_is_no_tool_is_a_mistake_of_the_programmer() -> None:
     with pytest.raises(ValueError, match="no description"):
         builtin_tool(replace(SPEC, description=""), expose=Exposure())
+
+
+def test_the_deepest_schema_that_is_taken_can_be_sent() -> None:
+    schema = nested(100)
+    assert FunctionTool(replace(SPEC, schema=schema)).input_schema() == schema
+    assert gojson.loads(gojson.dumps(gojson.sort_deep(schema))) == schema

@@ -120,3 +120,16 @@ X"""
         await load(configure(path), environ=os.environ)
     application = await load(configure(path, "exclude: {tools: ['^-']}\n"), environ=os.environ)
     assert [tool.name for tool in application.tools] == ["a-b"]
+
+
+def test_a_command_whose_schema_no_request_could_hold_is_refused_by_name() -> None:
+    schema: dict[str, object] = {"type": "object"}
+    for _ in range(75):
+        schema = {"type": "object", "properties": {"in": schema}}
+    group = Command(name="ship", commands=(Command(name="dock", restricted_schema=schema),))
+    with pytest.raises(SetupError) as caught:
+        leaves([group], PROGRAM)
+    assert str(caught.value) == (
+        '/opt/program: the schema of command "ship dock" is nested more than 100 levels deep; '
+        "flatten it"
+    )

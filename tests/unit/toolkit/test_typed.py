@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Annotated, Literal
 
 import msgspec
@@ -155,6 +156,26 @@ async def test_a_result_without_json_form_is_an_error_of_the_tool() -> None:
 
     with pytest.raises(ToolError, match='"odd" returned what has no JSON form'):
         await call(odd, {})
+
+
+@pytest.mark.parametrize("value", [float("nan"), {"a": [float("inf")]}, [None, -float("inf")]])
+async def test_a_number_that_is_none_never_becomes_null(value: object) -> None:
+    @tool
+    async def odd() -> object:
+        """Return what no JSON is."""
+        return value
+
+    with pytest.raises(ToolError, match='"odd" returned what has no JSON form'):
+        await call(odd, {})
+
+
+async def test_nothing_is_a_result_like_any_other() -> None:
+    @tool
+    async def empty() -> object:
+        """Return nothing beside a date."""
+        return {"a": None, "b": "null", "day": date(2026, 1, 2), 3: 1.5}
+
+    assert await call(empty, {}) == '{"a":null,"b":"null","day":"2026-01-02","3":1.5}'
 
 
 def test_options_set_what_annotations_do_not_say() -> None:

@@ -12,6 +12,7 @@ from fisk_ai.errors import SetupError
 from fisk_ai.toolkit import tags
 from fisk_ai.toolkit.contract import TOOL_NAME
 from fisk_ai.toolkit.fisk.document import Arg, Command, Flag
+from fisk_ai.toolkit.nesting import TOO_DEEP, is_too_deep
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -63,8 +64,8 @@ def leaves(commands: Sequence[Command], program: Path) -> list[Leaf]:
     """Return every visible leaf, depth first in declared order.
 
     Raises:
-        SetupError: a visible leaf carries no schema, whether it would be selected or not; names
-            it and the ``program`` that printed it.
+        SetupError: a visible leaf carries no schema, or one too deep, whether it would be selected
+            or not; names it and the ``program`` that printed it.
     """
     found: list[Leaf] = []
     for command, above in _visible_leaves(commands, _Above()):
@@ -73,6 +74,11 @@ def leaves(commands: Sequence[Command], program: Path) -> list[Leaf]:
             raise SetupError(
                 f'{program}: command "{" ".join(path)}" has no precomputed schema; rebuild '
                 "the application with a current fisk (v0.9.0 or newer) so that it prints one",
+                key="application_path",
+            )
+        if is_too_deep(command.restricted_schema):
+            raise SetupError(
+                f'{program}: the schema of command "{" ".join(path)}" {TOO_DEEP}',
                 key="application_path",
             )
         found.append(_leaf(path, above, command, command.restricted_schema))
