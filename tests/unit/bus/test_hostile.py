@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from fisk_ai.bus.client import HEADERS_LIMIT_BYTES
 from fisk_ai.bus.connection import ConnectOptions, Inbound, connect
 from fisk_ai.bus.credentials import Key
 
@@ -135,6 +136,31 @@ async def test_a_flood_of_unreadable_messages_is_a_line_a_second(
 
         lines = [r for r in caplog.records if "cannot be read" in r.getMessage()]
         assert 1 <= len(lines) <= 3
+        await worker.drop()
+
+
+async def test_headers_up_to_their_limit_are_read_and_no_more(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    def padded(size: int) -> bytes:
+        start, end = b"NATS/1.0\r\nPad: ", b"\r\n\r\n"
+        return _with_headers(start + b"x" * (size - len(start) - len(end)) + end)
+
+    async with serve(OPEN) as url, _raw(url) as send:
+        worker = await connect(ConnectOptions(url, "worker"))
+        served: list[int] = []
+
+        async def note(request: Inbound) -> None:
+            served.append(len(request.headers.get("Pad", "")))
+            await _echo(request)
+
+        await worker.watch("work", note)
+        await send(padded(HEADERS_LIMIT_BYTES + 1).replace(b"SUBJECT", b"work"))
+        await send(padded(HEADERS_LIMIT_BYTES).replace(b"SUBJECT", b"work"))
+        await worker.request("work", b"", timeout_s=SOON_S)
+
+        assert served == [HEADERS_LIMIT_BYTES - 19, 0]
+        assert "over 65536 bytes" in caplog.text
         await worker.drop()
 
 
