@@ -17,6 +17,7 @@ from fisk_ai.llm.model import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from fisk_ai.llm.usage import sound_count
 from fisk_ai.sessions import codec, lines, supply
 from fisk_ai.sessions.fold import calls_of, fold, in_doubt
 from fisk_ai.sessions.records import (
@@ -161,7 +162,7 @@ def test_a_fold_loses_and_invents_nothing(records: list[Record]) -> None:
     told += [state.pending.assistant.message] if state.pending else []
     assert told == [reply.message for reply in replies]
     assert state.counters.llm_calls == len(replies)
-    assert state.counters.usage.output == sum(reply.out_tokens for reply in replies)
+    assert state.counters.usage.output == sum(sound_count(reply.out_tokens) for reply in replies)
     assert state.counters.tool_calls == sum(state.counters.by_kind.values()) == len(answers)
 
 
