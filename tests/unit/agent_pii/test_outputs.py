@@ -20,7 +20,8 @@ ORDINARY = {
     "kubectl -o json": '{"apiVersion":"v1","items":[{"metadata":{"name":"web-0",'
     '"resourceVersion":"@","generation":@},"status":{"observedGeneration":@,'
     '"capacity":{"memory":"@"}}}]}',
-    "kubectl top": "NAME    CPU(cores)   MEMORY(bytes)\nweb-0   12m          @\nweb-1   2m           @",
+    "kubectl top": "NAME    CPU(cores)   MEMORY(bytes)\n"
+    "web-0   12m          @\nweb-1   2m           @",
     "kubectl events": "LAST SEEN   TYPE     UID                COUNT\n2m          Normal   @   1",
     "nats stream info --json": '{"config":{"max_bytes":@,"max_age":@,"duplicate_window":@},'
     '"state":{"messages":@,"bytes":@,"first_seq":@,"last_seq":@,"consumer_count":2},'
