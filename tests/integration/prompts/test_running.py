@@ -194,9 +194,9 @@ async def test_whether_a_person_sets_the_pace_is_said_to_the_run(
     bench: Bench,
     human_paced: bool,  # noqa: FBT001 - a column of the table
 ) -> None:
-    service = await bench.worker.service("billing")
+    service = await bench.caller.service("billing")
     channel = PromptsChannel(
-        bench.config(), bench.worker, service, bench.store, human_paced=human_paced
+        bench.config(), bench.caller, service, bench.store, human_paced=human_paced
     )
     await channel.start()
     run = asyncio.create_task(bench.client().run(prompt(), RecordingCaller()))
