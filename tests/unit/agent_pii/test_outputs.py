@@ -6,8 +6,13 @@ Each ``@`` stands for a number that has the length, the beginning and the check 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import cast
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fisk_ai.agent.pii.scanner import build
 from fisk_ai.toolkit import envelope
@@ -136,6 +141,41 @@ def test_a_number_of_a_document_becomes_a_string_of_it(
         read = read["output"]
         read = json.loads(read) if isinstance(document, list | dict) else read
     assert CARD not in json.dumps(read)
+
+
+NUMBERS = st.sampled_from([int(CARD), -int(CARD), *map(int, OTHERS), 533380006, 1234567.8901234567])
+TEXTS = st.sampled_from(
+    [CARD, 'say "hi', "C:\\x\\", '\\"', "[1,", f"Bob,{CARD},3", "a@example.com"]
+)
+NAMES = st.sampled_from(["id", "card", "n", "token", "passport", "driving licence", 'a"q'])
+ANY = st.recursive(
+    NUMBERS | TEXTS,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(NAMES, inner, max_size=3)
+        | st.dictionaries(NAMES, inner, max_size=3).map(json.dumps)
+    ),
+    max_leaves=12,
+)
+
+
+def documents(value: object) -> Iterator[str]:
+    """Return every string in ``value`` that is a document, those in them included."""
+    if isinstance(value, str) and value[:1] in ("{", "["):
+        with suppress(ValueError):
+            yield from (value, *documents(json.loads(value)))
+    if isinstance(value, dict):
+        value = list(cast("dict[str, object]", value).values())
+    if isinstance(value, list):
+        for item in cast("list[object]", value):
+            yield from documents(item)
+
+
+@given(ANY, st.sampled_from([None, 2]))
+def test_whatever_is_replaced_every_document_stays_one(value: object, indent: int | None) -> None:
+    text = json.dumps({"output": value}, indent=indent)
+    scanned = build().scan(text).text
+    assert len(list(documents(scanned))) == len(list(documents(text)))
 
 
 def test_documents_line_by_line_stay_documents() -> None:

@@ -155,6 +155,7 @@ LEFT_ALONE = [
     "aVeryLongIdentifierNameThatGoesOnAndOn2 another_very_long_identifier_name_2026",
     "born in 1984, the passport control and the driver license agreement",
     "see the passport documentation 2.0",
+    '{"passport":23596432.87708071,"driving licence":7903681960985.109}',
     "git clone git@github.com:choria-io/fisk.git",
     "npm i lodash@4.17.21 && go get github.com/a/b@v1.2.3-rc.beta",
     "icon@2x.png getty@tty1.service user@1000.service",

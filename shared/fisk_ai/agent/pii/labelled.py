@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 
 from fisk_ai.agent.pii.rules import Match, Rule, Span, first_group
@@ -24,9 +25,15 @@ def _labelled(label: bytes, value: bytes) -> bytes:
     return rb"(?:\b|_)(?i:" + label + rb")" + _BETWEEN + rb"(" + value + rb")\b"
 
 
+_FRACTION: Final = re.compile(rb"[.+][0-9]")
+
+
 def _numbered(match: Match) -> Span | None:
-    digits = sum(byte in _DIGITS for byte in match.group(1) or b"")
-    return match.span(1) if digits >= _LABELLED_DIGITS else None
+    start, end = match.span(1)
+    if _FRACTION.match(match.string, end):
+        return None
+    digits = sum(byte in _DIGITS for byte in match.string[start:end])
+    return (start, end) if digits >= _LABELLED_DIGITS else None
 
 
 LABELLED: Final = (
