@@ -29,6 +29,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Self, cast
 
+from fisk_ai.errors import ConfigError
 from fisk_ai.testing.http import HttpRequest, HttpServer, Reply
 
 Json = dict[str, object]
@@ -62,6 +63,34 @@ class Answer:
     cut: int | None = None
     stream_error: str = ""
     spelling: str = ""
+
+
+_FIELDS: Mapping[str, type] = {
+    "content": list,
+    "stop_reason": str,
+    "usage": dict,
+    "model": str,
+    "id": str,
+    "status": int,
+    "error_type": str,
+    "error": str,
+    "headers": dict,
+    "raw": str,
+    "chunk_bytes": int,
+    "hang": bool,
+    "cut": int,
+    "stream_error": str,
+    "spelling": str,
+}
+"""What an answer in a file may say, and the JSON type of each."""
+
+_NAMES: Mapping[type, str] = {
+    list: "a list",
+    str: "a text",
+    dict: "an object",
+    int: "a whole number",
+    bool: "true or false",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -280,8 +309,7 @@ def _halves(words: str) -> list[str]:
 async def _serve(options: argparse.Namespace) -> None:
     answers = [text("Moo")]
     if options.answers:
-        listed = json.loads(await asyncio.to_thread(Path(options.answers).read_text, "utf-8"))
-        answers = [Answer(**fields) for fields in listed]
+        answers = await asyncio.to_thread(read_answers, Path(options.answers))
     stopped = asyncio.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(name, stopped.set)
@@ -291,6 +319,43 @@ async def _serve(options: argparse.Namespace) -> None:
         sys.stdout.write(endpoint.url + "\n")
         sys.stdout.flush()
         await stopped.wait()
+
+
+def read_answers(path: Path) -> list[Answer]:
+    """Return the answers that a file lists, in order.
+
+    Raises:
+        ConfigError: it cannot be read or holds something else; names the file and the answer.
+    """
+    try:
+        listed: object = json.loads(path.read_bytes())
+    except OSError as exc:
+        raise ConfigError(f"{path} cannot be read: {exc.strerror}", key="--answers") from exc
+    except (ValueError, RecursionError) as exc:
+        raise ConfigError(f"{path} is no JSON: {exc}", key="--answers") from exc
+    if not isinstance(listed, list) or not listed:
+        raise ConfigError(f"{path} must be a JSON list with an answer in it", key="--answers")
+    items = cast("list[object]", listed)
+    return [_answer(item, f"{path}: answer {number}") for number, item in enumerate(items, start=1)]
+
+
+def _answer(item: object, where: str) -> Answer:
+    if not isinstance(item, dict):
+        raise ConfigError(f"{where} must be an object", key="--answers")
+    fields = cast("dict[str, object]", item)
+    for name, value in fields.items():
+        wanted = _FIELDS.get(name)
+        if wanted is None:
+            known = ", ".join(_FIELDS)
+            raise ConfigError(f"{where} has no field {name!r}; there are {known}", key="--answers")
+        if type(value) is not wanted:
+            kind = _NAMES[wanted]
+            raise ConfigError(f"{where}: {name} must be {kind}", key="--answers")
+    if not all(
+        isinstance(block, dict) for block in cast("list[object]", fields.get("content", []))
+    ):
+        raise ConfigError(f"{where}: content must be a list of blocks", key="--answers")
+    return Answer(**fields)  # pyright: ignore[reportArgumentType] - each was looked at above
 
 
 def _append(log: Path, line: str) -> None:
@@ -304,14 +369,38 @@ def _announce(port_file: Path, url: str) -> None:
     unfinished.replace(port_file)  # whoever waits for the file never reads half of it
 
 
-def main() -> None:
-    """Serve until SIGTERM."""
-    parser = argparse.ArgumentParser(description="A fake Messages API on loopback.")
+_ANSWERS_HELP = f"""\
+--answers FILE is a JSON list; the n-th request gets the n-th answer, and the last one repeats:
+
+  [{{"content": [{{"type": "tool_use", "id": "toolu_1", "name": "say", "input": {{}}}}],
+    "stop_reason": "tool_use"}},
+   {{"status": 529, "error_type": "overloaded_error", "error": "busy"}},
+   {{"content": [{{"type": "text", "text": "Moo"}}]}}]
+
+Every field may be left out: {", ".join(_FIELDS)}.
+docs/reference/testing.md says what they do."""
+
+
+def main() -> int:
+    """Serve until SIGTERM; return the exit code."""
+    parser = argparse.ArgumentParser(
+        description="A fake Messages API on loopback.",
+        epilog=_ANSWERS_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     parser.add_argument("--port-file", required=True, help="file to write the address to")
     parser.add_argument("--answers", default="", help="JSON list of answers; the last repeats")
     parser.add_argument("--log", default="", help="file that gets each request's body as a line")
-    asyncio.run(_serve(parser.parse_args()))
+    try:
+        asyncio.run(_serve(parser.parse_args()))
+    except ConfigError as exc:
+        sys.stderr.write(f"messages_endpoint: error: {exc}\n")
+        return 1
+    except OSError as exc:
+        sys.stderr.write(f"messages_endpoint: error: {exc.filename}: {exc.strerror}\n")
+        return 1
+    return 0
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

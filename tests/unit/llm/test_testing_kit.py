@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from fisk_ai.errors import ProviderError
+from fisk_ai.errors import ConfigError, ProviderError
 from fisk_ai.llm.anthropic.provider import AnthropicProvider
 from fisk_ai.llm.model import Delta, Message, Request, TextBlock, ToolDef
 from fisk_ai.llm.provider import Capabilities, Provider, ProviderConfig
 from fisk_ai.testing import model as scripted_model
+from fisk_ai.testing.messages_endpoint import read_answers
 from fisk_ai.testing.model import ScriptedProvider, reply
 
 REQUEST = Request(
@@ -105,3 +106,39 @@ def test_the_fake_api_needs_no_package_beyond_the_standard_library() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "named"),
+    [
+        ("{", "is no JSON"),
+        ("{}", "must be a JSON list"),
+        ("[]", "with an answer in it"),
+        ("[1]", "answer 1 must be an object"),
+        ('[{}, {"contents": []}]', "answer 2 has no field 'contents'; there are content, "),
+        ('[{"status": "200"}]', "status must be a whole number"),
+        ('[{"content": ["Moo"]}]', "content must be a list of blocks"),
+    ],
+)
+def test_a_file_of_answers_that_says_something_else_is_refused_by_name(
+    tmp_path: Path, text: str, named: str
+) -> None:
+    path = tmp_path / "answers.json"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(ConfigError) as refused:
+        read_answers(path)
+    assert named in str(refused.value)
+    assert str(path) in str(refused.value)
+
+
+def test_an_answers_file_that_is_not_there_is_one_sentence(tmp_path: Path) -> None:
+    words = ("--port-file", str(tmp_path / "port"), "--answers", str(tmp_path / "none"))
+    done = subprocess.run(
+        [sys.executable, "-m", "fisk_ai.testing.messages_endpoint", *words],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr.startswith("messages_endpoint: error: ")
+    assert len(done.stderr.splitlines()) == 1
