@@ -277,3 +277,23 @@ def test_a_changed_configuration_is_refused_before_a_chat_asks_for_a_prompt(agen
     chat = _chat(agent, words=("--resume", session, "--force"))
     _type(chat, "\x04")
     assert chat.end().status == 0
+
+
+def test_a_session_removed_under_a_chat_is_said_and_its_prompt_is_not_lost(agent: Agent) -> None:
+    chat = _chat(agent, "{say: Hello.}", "{say: Second.}")
+    chat.wait_input(1)
+    (session,) = _sessions(agent)
+    assert agent.run("session", "rm", session).status == 0
+    chat.type("are you there?\n")
+    done = chat.end()
+    assert done.status == 1
+    assert "your prompt was not taken: are you there?" in done.err
+    assert "error: the session of this chat was removed; begin a new one\n" in done.err
+
+
+def test_after_a_failed_turn_its_prompt_is_said_to_be_kept(agent: Agent) -> None:
+    chat = _chat(agent, "{say: Hello.}")
+    _type(chat, "more\n")
+    chat.wait_shown("your prompt is kept: the model reads it together with the next one")
+    _type(chat, "/exit\n", inputs=2)
+    assert chat.end().status == 0

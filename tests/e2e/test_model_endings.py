@@ -105,6 +105,7 @@ def test_a_reply_that_is_no_answer_fails_and_is_not_asked_for_again(
     failed = agent.run("run", *flags, "go", environ=environ)
     assert failed.status == 1
     assert words in failed.err.splitlines()[-1]
+    assert "resume with" not in failed.err
     again = agent.run("run", *flags, "--resume", session_of(failed.err), environ=environ)
     assert (again.status, again.out) == (1, "")
     assert again.err.splitlines()[-1] == failed.err.splitlines()[-1]

@@ -58,6 +58,10 @@ class Chat:
     original: str = ""
     _kept: str = ""
 
+    def keep(self, prompt: str) -> None:
+        """Put a prompt that was not taken back into the line."""
+        self._kept = prompt
+
     async def next(self) -> str | TurnEnd:
         """Return the next prompt, or how the chat ends: empty when the person left it."""
         while True:
@@ -95,7 +99,7 @@ class Chat:
 
     async def _restart(self) -> str:
         if not self.original:
-            self.view.note("no original prompt to restart")
+            self.view.note("no original prompt to restart: none was on the command line")
             return ""
         await self._clear()
         self.view.note("restarting with the original prompt")

@@ -21,6 +21,9 @@ from fisk_ai.sessions.ids import session_id_for_token
 if TYPE_CHECKING:
     from fisk_ai.sessions.state import RunState
 
+_NO_ANSWER = frozenset({"refusal", "max_tokens"})
+"""Why a model stopped whose reply is recorded and is no answer."""
+
 
 @dataclass(slots=True, kw_only=True)
 class Closing:
@@ -28,7 +31,8 @@ class Closing:
 
     ``stored`` returns what the session of that id says, ``None`` where there is none to read.
     ``known`` is the session's id where the handle named it; ``model`` is what the agent's card
-    names; ``busy_s`` the time the turns took together.
+    names; ``busy_s`` the time the turns took together; ``is_chat`` says that a person may go on
+    with another prompt.
     """
 
     flags: RunFlags
@@ -38,6 +42,7 @@ class Closing:
     known: str = ""
     model: str = ""
     busy_s: float = 0.0
+    is_chat: bool = False
 
     def session_id(self, turn: Turn) -> str:
         """Return the session of the turn's conversation; empty before it has one."""
@@ -100,7 +105,8 @@ class Closing:
 
     async def hint(self, turn: Turn, code: str) -> None:
         """Say how to go on, unless there is nothing to go on with: a session can get lost."""
-        if not may_resume(code) or await self.state(turn) is None:
+        state = await self.state(turn) if may_resume(code) else None
+        if state is None or (not self.is_chat and _repeats(state)):
             return
         session_id = self.session_id(turn)
         if code == "deferred":
@@ -112,3 +118,9 @@ class Closing:
         if await self.state(turn) is not None:
             command = resume_command(self.session_id(turn), self.flags)
             self.view.note(f"previous conversation saved; resume with: {command}")
+
+
+def _repeats(state: RunState) -> bool:
+    """Say whether going on without a new prompt comes to the failure that is recorded."""
+    is_over = state.status == "error" and state.pending is None
+    return is_over and state.last_stop_reason in _NO_ANSWER

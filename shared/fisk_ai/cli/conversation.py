@@ -10,7 +10,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from msgspec import UNSET
@@ -32,6 +32,8 @@ from fisk_ai.cli.endings import (
     LEFT,
     PARKED,
     REFUSED,
+    REMOVED,
+    UNTAKEN,
     ending,
     ends_chat,
 )
@@ -45,6 +47,7 @@ from fisk_ai.cli.wire_dump import Dump
 from fisk_ai.errors import AgentUnavailableError, FiskError, PeerError, SetupError, TaskError
 from fisk_ai.render.line import LineOptions, LineView
 from fisk_ai.render.questions import TerminalPrompter
+from fisk_ai.text.sanitise import for_display
 
 if TYPE_CHECKING:
     from fisk_ai.sessions.state import RunState
@@ -103,6 +106,7 @@ class Conversation:
             view=self.view,
             stored=self.stored,
             known=self.handle.session_id,
+            is_chat=self.keys is not None,
         )
 
     @property
@@ -167,10 +171,12 @@ class Conversation:
         request = await self._begun()
         while True:
             if request is not None:
-                end = await self._turn(request)
+                end = self._told(request, await self._tried(request))
                 if ends_chat(end.code):
+                    self._spare(request, end)
                     return await self._over(end)
                 await self._said(end)
+                self._keep(chat, request, end)
                 last = last if end.usage is UNSET else end  # a turn refused has counted nothing
             step = await chat.next()
             if isinstance(step, TurnEnd):
@@ -201,6 +207,34 @@ class Conversation:
             end = await self._recovered(request, end)
         self.closing.busy_s += time.monotonic() - began
         return end
+
+    async def _tried(self, request: AnyRequest) -> TurnEnd:
+        try:
+            return await self._turn(request)
+        except PeerError:
+            self._spare(request, TurnEnd(code="rejected"))
+            raise
+
+    def _told(self, request: AnyRequest, end: TurnEnd) -> TurnEnd:
+        """Return the end with its finer kind: a chat knows the conversation that it began."""
+        is_removed = isinstance(request, RequestPrompt) and bool(request.conversation_token)
+        if is_removed and end.code == "unknown_conversation":
+            return replace(end, kind=REMOVED, detail="")
+        return end
+
+    def _spare(self, request: AnyRequest, end: TurnEnd) -> None:
+        """Print a prompt that was not taken by a chat that is over: nothing typed is lost."""
+        if isinstance(request, RequestPrompt) and end.code in UNTAKEN:
+            self.view.note(f"\nyour prompt was not taken: {for_display(request.prompt)}")
+
+    def _keep(self, chat: Chat, request: AnyRequest, end: TurnEnd) -> None:
+        """Say where the prompt of a turn without a result is: in the line, or with the next one."""
+        if not isinstance(request, RequestPrompt):
+            return
+        if end.code in UNTAKEN:
+            chat.keep(request.prompt)
+        elif end.code == "failed":
+            self.view.note("your prompt is kept: the model reads it together with the next one")
 
     async def _said(self, end: TurnEnd) -> None:
         """Print what a turn of a chat that goes on came to."""

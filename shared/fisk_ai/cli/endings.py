@@ -39,6 +39,9 @@ BUSY = frozenset({"capacity", "conversation_busy"})
 _GOES_ON = BUSY | {"", "turn_not_taken", "failed"}
 """Endings after which the same conversation, asked again, may well answer."""
 
+UNTAKEN = REFUSED | {"turn_not_taken"}
+"""Endings of a prompt that the conversation knows nothing of."""
+
 CRASHED = "crashed"
 INCOMPLETE = "incomplete"
 """Ours, for a reply set that broke off: nobody said how the run ended."""
@@ -48,6 +51,9 @@ BROKEN_OFF = "broken_off"
 
 KILLED = "killed"
 """Ours, for a crash that is no bug: a signal from outside ended the agent's process."""
+
+REMOVED = "removed"
+"""Ours, for a conversation that a chat began and that somebody removed since."""
 
 LEFT = "left"
 """Ours, for a turn that the person at the terminal did not wait for."""
@@ -69,6 +75,7 @@ _SENTENCES: Mapping[str, str] = {
         "'fisk-ai session ls' lists, or the token 'fisk-ai session show' prints, and that it "
         "belongs to this agent"
     ),
+    REMOVED: "the session of this chat was removed; begin a new one",
     CRASHED: "the agent crashed, which is a bug: {detail}",
     KILLED: "the agent did not finish: {detail}",
     INCOMPLETE: "the agent stopped answering, so the work may be incomplete: {detail}",

@@ -29,8 +29,19 @@ PROGRAM = "fisk-ai"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, or 1 for every failure."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    status = _guarded(sys.argv[1:] if argv is None else list(argv))
+    try:
+        status = _guarded(sys.argv[1:] if argv is None else list(argv))
+        if argv is None:
+            _let_it_end()
+    except KeyboardInterrupt:
+        status = 1
     return status if _let_go_of_streams() else 1
+
+
+def _let_it_end() -> None:
+    """Take no signal any more: all is done, and one would choose the exit code."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_IGN)
 
 
 def _guarded(argv: Sequence[str]) -> int:

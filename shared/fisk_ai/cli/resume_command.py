@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Sequence
 from pathlib import Path
 
+from fisk_ai.cli.quoting import command_line
 from fisk_ai.cli.run_flags import RunFlags
 
 ANSWER_FLAGS = "--confirm, --select or --input"
@@ -39,4 +39,4 @@ def _command(words: Sequence[str], *paths: tuple[str, str | None]) -> str:
     for flag, value in paths:
         if value:
             typed += [flag, str(Path(value).absolute())]
-    return shlex.join(typed)
+    return command_line(typed)

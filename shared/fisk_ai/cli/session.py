@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from fisk_ai.cli.arguments import split_verb
 from fisk_ai.cli.session_flags import PROGRAM, VALUED
-from fisk_ai.cli.tree import Command, find, subcommand_required
+from fisk_ai.cli.tree import Command, find, listing, subcommand_required
 
 _HERE = "fisk_ai.cli.session_"
 
@@ -34,7 +34,7 @@ def execute(argv: Sequence[str]) -> int:
     """Run ``fisk-ai session`` with its arguments and return the exit code."""
     word, rest = split_verb(argv, VALUED)
     if word is None and not {"-h", "--help"}.isdisjoint(rest):
-        print(subcommand_required(VERBS, None, prog=PROGRAM).usage)
+        print(_help())
         return 0
     verb = find(VERBS, word) if word else None
     if verb is None:
@@ -42,3 +42,12 @@ def execute(argv: Sequence[str]) -> int:
     module = importlib.import_module(_HERE + verb.module)
     status: int = getattr(module, verb.name)(rest)
     return status
+
+
+def _help() -> str:
+    return (
+        f"usage: {PROGRAM} [--config FILE] [--state-dir DIR] [--root-dir DIR] VERB ...\n\n"
+        "Look at stored sessions, and decide what they wait for.\n\n"
+        f"verbs:\n{listing(VERBS)}\n\n"
+        f"'{PROGRAM} VERB --help' says more about one of them."
+    )

@@ -18,6 +18,7 @@ from fisk_ai.cli.session_reading import Session, read
 from fisk_ai.cli.session_table import CELL_LIMIT
 from fisk_ai.cli.session_waiting import Waiting, waiting
 from fisk_ai.cli.times import local_time
+from fisk_ai.cli.tree import NOT_BUILT
 from fisk_ai.errors import AlreadyAnsweredError, LockedError, NotBuiltError, NotDeferredError
 from fisk_ai.sessions.records import Claim, Record, ToolResult
 from fisk_ai.sessions.store import Store
@@ -39,8 +40,8 @@ def decision_parser(verb: str, description: str) -> CommandParser:
         "call", nargs="?", help="the call's id; not needed where the session waits on one alone"
     )
     parser.switch("--args", "print the exact arguments of the call first")
-    parser.value("--nats-context", "NAME", "decide where the session runs (not built yet)")
-    parser.value("--identity", "NAME", "with --nats-context: the agent (not built yet)")
+    parser.value("--nats-context", "NAME", f"{NOT_BUILT} decide where the session runs")
+    parser.value("--identity", "NAME", f"{NOT_BUILT} the agent to address there")
     return parser
 
 
@@ -84,7 +85,7 @@ async def decide(
     except LockedError as exc:
         raise LockedError(
             f'session "{session.run_id}" is running in another process; decide where it runs, or '
-            "once it has stopped (over NATS, --nats-context, is not built yet)",
+            "once it has stopped (deciding over NATS is not built yet)",
             key=session.run_id,
         ) from exc
     print("recorded")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import shlex
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import TypeVar
 
 from fisk_ai.cli import stores
 from fisk_ai.cli.arguments import CommandParser
+from fisk_ai.cli.quoting import command_line
 from fisk_ai.errors import UsageError
 from fisk_ai.sessions.store import Store
 
@@ -113,4 +113,4 @@ def command_of(words: Sequence[str], arguments: argparse.Namespace) -> str:
     ):
         if value:
             typed += [flag, str(Path(value).absolute())]
-    return shlex.join(typed)
+    return command_line(typed)

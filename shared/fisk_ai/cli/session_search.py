@@ -76,7 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.value("--identity", "NAME", "sessions of this agent")
     parser.value("--model", "NAME", "sessions with this model")
     parser.value("--caller", "NAME", "sessions that this caller began")
-    parser.value("--status", "STATUS", f"sessions that are {', '.join(_STATUSES)}")
+    parser.value("--status", "|".join(_STATUSES), "sessions that stand so")
     parser.value("--since", "WHEN", "sessions begun since: 24h, 2026-07-24, or an RFC 3339 time")
     parser.value("--until", "WHEN", "sessions begun until then")
     parser.value("--match", "RE", "sessions whose prompt matches")

@@ -24,7 +24,7 @@ _COMMANDS: Final[Mapping[str, Meaning]] = {
 HELP = """\
 Enter sends the line to the agent. The arrow keys edit it and recall earlier ones.
   /clear [prompt]  forget the conversation, and go on with prompt if there is one
-  /restart         forget it and send the first prompt again (/redo, /repeat)
+  /restart         forget it and send the prompt of the command line (/redo, /repeat)
   /exit            leave; the conversation is kept (/quit, Ctrl-D, Ctrl-C)
   /help            show this
   //text           send /text to the agent

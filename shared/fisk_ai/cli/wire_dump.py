@@ -32,12 +32,13 @@ def open_dump(directory: Path) -> tuple[Dump, Callable[[], None]]:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
     except OSError as exc:
         raise SetupError(f"{FILE} cannot be created: {exc.strerror}", key="--a2a-debug") from exc
-    dump = _WireDump(descriptor)
+    dump = _WireDump(directory / FILE, descriptor)
     return dump.write, dump.close
 
 
 class _WireDump:
-    def __init__(self, descriptor: int) -> None:
+    def __init__(self, path: Path, descriptor: int) -> None:
+        self._path = path
         self._descriptor = descriptor
         self._is_over = False
 
@@ -57,5 +58,8 @@ class _WireDump:
             )
 
     def close(self) -> None:
+        """Let go of the file; one that nothing was said in is taken away again."""
         self._is_over = True
+        if os.fstat(self._descriptor).st_size == 0:
+            self._path.unlink(missing_ok=True)
         os.close(self._descriptor)

@@ -107,7 +107,7 @@ async def test_restarting_needs_a_first_prompt_and_drops_nothing_without() -> No
     stage = Stage("/restart", "moo")
     assert await stage.chat.next() == "moo"
     assert stage.dropped == 0
-    assert stage.err.getvalue() == "no original prompt to restart\n"
+    assert stage.err.getvalue() == "no original prompt to restart: none was on the command line\n"
     again = Stage("/redo", original="go")
     assert await again.chat.next() == "go"
     assert again.dropped == 1

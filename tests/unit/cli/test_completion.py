@@ -202,3 +202,8 @@ def test_the_newest_sessions_are_offered_first_and_not_without_end(
         os.utime(tmp_path / f"{name}.json", (number, number))
     assert main(["completion", "ids", "--state-dir", str(tmp_path)]) == 0
     assert capsys.readouterr().out.split() == names[: -IDS_LIMIT - 1 : -1]
+
+
+def test_a_status_is_completed_from_those_there_are(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["completion", "bash"]) == 0
+    assert "open completed suspended error budget max_iterations" in capsys.readouterr().out

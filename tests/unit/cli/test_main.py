@@ -257,3 +257,12 @@ def test_an_error_stream_that_takes_nothing_is_no_crash(words: tuple[str, ...]) 
             env=os.environ | {"PYTHONUNBUFFERED": ""},
         )
     assert done.returncode == 1
+
+
+def test_an_interrupt_behind_the_end_does_not_choose_the_exit_code() -> None:
+    program = (
+        "import os, signal, sys; from fisk_ai.cli.main import main; sys.argv[1:] = ['--version']; "
+        "status = main(); os.kill(os.getpid(), signal.SIGINT); sys.exit(status)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (0, b"")

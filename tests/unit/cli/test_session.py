@@ -229,3 +229,10 @@ def test_help_lists_every_verb_and_an_unknown_one_is_refused_with_the_list(
 def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["session", verb, "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"usage: fisk-ai session {verb} ")
+
+
+def test_help_shows_how_the_verbs_are_used(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["session", "--help"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("usage: fisk-ai session [--config FILE] ")
+    assert "'fisk-ai session VERB --help' says more about one of them." in out

@@ -45,9 +45,16 @@ def test_a_planted_link_is_dropped_and_never_followed(tmp_path: Path) -> None:
 
 def test_an_older_dump_is_replaced(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text("old", encoding="utf-8")
+    dump, close = open_dump(tmp_path)
+    dump(">", "s", b"new")
+    close()
+    assert (tmp_path / FILE).read_bytes().endswith(b"> s new\n")
+
+
+def test_a_run_that_was_refused_leaves_no_empty_dump(tmp_path: Path) -> None:
     _, close = open_dump(tmp_path)
     close()
-    assert (tmp_path / FILE).read_bytes() == b""
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_directory_in_its_place_is_refused(tmp_path: Path) -> None:
@@ -80,5 +87,5 @@ def test_a_message_behind_the_end_is_dropped(
     dump, close = open_dump(tmp_path)
     close()
     dump(">", "s", b"late")
-    assert (tmp_path / FILE).read_bytes() == b""
+    assert list(tmp_path.iterdir()) == []
     assert capsys.readouterr().err == ""
