@@ -87,12 +87,17 @@ def test_filters_hold_for_built_ins_under_their_own_names() -> None:
         ([{"name": "read_file"}, {"name": "read_file"}], '"read_file" is listed twice'),
         (
             [{"name": "base64_encode", "options": {"x": 1}}],
-            'invalid base64_encode options: harness.tools[0].options: unknown key "x", it takes none',
+            (
+                "invalid base64_encode options: harness.tools[0].options: "
+                'unknown key "x", it takes none'
+            ),
         ),
         (
             [{"name": "base64_encode"}, {"name": "read_file", "options": {"rot": 1}}],
-            "invalid read_file options: harness.tools[1].options: "
-            'unknown key "rot", known are [root max_bytes]',
+            (
+                "invalid read_file options: harness.tools[1].options: "
+                'unknown key "rot", known are [root max_bytes]'
+            ),
         ),
     ],
 )

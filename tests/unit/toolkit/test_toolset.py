@@ -223,8 +223,10 @@ async def test_a_command_tagged_so_is_never_deferred(loaded: Loading) -> None:
         ("app", 'no tools available after filtering; check include/exclude in "a.yaml"', "include"),
         (
             "",
-            "switch on harness.human_in_the_loop, harness.memory or harness.tools, or bring tools of "
-            "your own with --worker FILE",
+            (
+                "switch on harness.human_in_the_loop, harness.memory or harness.tools, or bring "
+                "tools of your own with --worker FILE"
+            ),
             "application_path",
         ),
     ],
