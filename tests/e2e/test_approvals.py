@@ -113,7 +113,7 @@ def test_a_grant_of_an_earlier_run_counts_for_nothing_where_nobody_sits(agent: A
     agent.gate_file.touch()
     done = agent.rehearse("--resume", session_of(cut_short.err))
     assert (done.status, done.out) == (0, "Done.\n")
-    assert "nobody can be asked, so such calls are denied" in done.err
+    assert "nobody can be asked here: such calls are denied" in done.err
     assert agent.application.count("wipe") == 1
 
 

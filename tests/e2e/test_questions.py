@@ -35,7 +35,7 @@ def test_each_kind_of_question_is_asked_and_answered(asking: Agent) -> None:
     terminal.type("2\n")
     terminal.wait_shown("the agent asks:\n  Which?\n  1) red\n  2) blue\nanswer: ")
     terminal.type("9\n")
-    terminal.wait_shown("type a number from 1 to 2\nanswer: ")
+    terminal.wait_shown("type a number from 1 to 2, or an option's text\nanswer: ")
     terminal.type("2\n")
     terminal.wait_shown("the agent asks:\n  Name? [cow]\n> ")
     terminal.type("Grüße\n")
@@ -68,4 +68,4 @@ def test_where_nobody_can_be_asked_the_agent_is_told_and_a_person_warned(asking:
     asking.script(_CONFIRM, "{when: terminal, say: Not asked.}")
     done = asking.rehearse("go")
     assert (done.status, done.out) == (0, "Not asked.\n")
-    assert "the agent may ask questions and nobody can be asked" in done.err
+    assert "the agent may ask questions, and nobody can be asked here" in done.err
