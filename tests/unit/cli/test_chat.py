@@ -141,3 +141,10 @@ async def test_clearing_drops_the_conversation_and_asks_unless_it_brings_a_promp
 )
 def test_a_chat_ends_where_a_further_turn_could_do_no_better(code: str, *, ends: bool) -> None:
     assert ends_chat(code) == ends
+
+
+async def test_a_prompt_that_was_not_taken_stands_in_the_line_again() -> None:
+    stage = Stage("moo")
+    stage.chat.keep("not taken")
+    assert await stage.chat.next() == "moo"
+    assert stage.keys.kept == ["not taken"]
