@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import pty
 import select
@@ -60,6 +61,7 @@ class Program:
         termios.tcsetwinsize(follower, (24, 100))
         self.before = termios.tcgetattr(follower)[:4]
         self.seen = self.everything = ""
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")  # a read may cut a letter
         code = _PROGRAM.format(without_editor=without_editor, leave=leave)
         self.process = subprocess.Popen(
             [sys.executable, "-c", code],
@@ -78,7 +80,7 @@ class Program:
         while text not in self.seen:
             assert time.monotonic() < deadline, self.seen
             if select.select([self.leader], [], [], 0.1)[0]:
-                read = os.read(self.leader, 4096).decode(errors="replace")
+                read = self.decoder.decode(os.read(self.leader, 4096))
                 self.seen += read
                 self.everything += read
         self.seen = self.seen.partition(text)[2]
