@@ -18,6 +18,7 @@ from pathlib import Path
 import uvloop
 
 from agent_worker import arguments
+from agent_worker.additions import Additions
 from agent_worker.ready import ReadyLine
 from fisk_ai import imports
 
@@ -44,7 +45,7 @@ async def probed(argv: Sequence[str], stalls: list[Stall]) -> int:
     worker = arguments.parse(argv)
     heartbeat = asyncio.create_task(beat(stalls))
     try:
-        return await run(worker, os.environ, ReadyLine(worker.ready_fd))
+        return await run(worker, os.environ, ReadyLine(worker.ready_fd), Additions())
     finally:
         heartbeat.cancel()
 
