@@ -108,8 +108,9 @@ class Task:
         facts = facts_of(
             outcome, follow_up=is_follow_up(self.request), started=self.narration.started
         )
-        answer, stats = outcome.text, outcome.stats
-        return terminal_of(self.reply_set, disposition(facts), answer=answer, stats=stats)
+        # A run that never had its session has counted nothing; zeros would look like its totals.
+        stats = outcome.stats if self.narration.started else None
+        return terminal_of(self.reply_set, disposition(facts), answer=outcome.text, stats=stats)
 
     async def end(self, ending: Ending) -> None:
         """Tell the caller that its run never began."""

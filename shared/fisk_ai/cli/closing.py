@@ -109,8 +109,9 @@ class Closing:
         if state is None or (not self.is_chat and _repeats(state)):
             return
         session_id = self.session_id(turn)
-        if code == "deferred":
-            self.view.note(f"answer with {ANSWER_FLAGS}: {answer_command(session_id, self.flags)}")
+        flags = _answer_flags(state)
+        if code == "deferred" and flags:
+            self.view.note(f"answer with {flags}: {answer_command(session_id, self.flags)}")
         self.view.note(f"resume with: {resume_command(session_id, self.flags)}")
 
     async def saved(self, turn: Turn) -> None:
@@ -118,6 +119,12 @@ class Closing:
         if await self.state(turn) is not None:
             command = resume_command(self.session_id(turn), self.flags)
             self.view.note(f"previous conversation saved; resume with: {command}")
+
+
+def _answer_flags(state: RunState) -> str:
+    """Return how what the session waits for is answered; empty where no person can."""
+    asked = (ANSWER_FLAGS.get(item.tool_name) for item in state.open_deferrals)
+    return " or ".join(sorted({flag for flag in asked if flag is not None}))
 
 
 def _repeats(state: RunState) -> bool:

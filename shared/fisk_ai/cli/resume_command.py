@@ -8,8 +8,12 @@ from pathlib import Path
 from fisk_ai.cli.quoting import command_line
 from fisk_ai.cli.run_flags import RunFlags
 
-ANSWER_FLAGS = "--confirm, --select or --input"
-"""What has to be added to the command that answers, by the kind of the question."""
+ANSWER_FLAGS = {
+    "ask_human_confirm": "--confirm",
+    "ask_human_select": "--select",
+    "ask_human_input": "--input",
+}
+"""What has to be added to the command that answers, by the tool that asked a person."""
 
 
 def resume_command(session_id: str, flags: RunFlags) -> str:

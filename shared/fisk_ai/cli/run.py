@@ -29,6 +29,7 @@ from fisk_ai.cli.wire_dump import FILE, Dump, open_dump
 from fisk_ai.cli.worker_child import AGENT_WORKER
 from fisk_ai.errors import ConfigError, UsageError
 from fisk_ai.llm import provider as providers
+from fisk_ai.llm.anthropic.base_url import sends_key_in_clear
 from fisk_ai.llm.credentials import api_key
 from fisk_ai.regular import read_named
 from fisk_ai.render.keyboard import Keyboard
@@ -165,7 +166,21 @@ class _Setup:
                 "rehearse with --script FILE, which needs none",
                 key="--api-key",
             )
+        self._say_what_is_in_vain(sends_key=providers.declares_credentials(provider))
         importlib.import_module("fisk_ai.cli.conversation")
+
+    def _say_what_is_in_vain(self, *, sends_key: bool) -> None:
+        from fisk_ai.cli.telemetry_note import telemetry_note  # noqa: PLC0415 - as the config
+
+        note = telemetry_note(self.config, self.environ, flag=self.flags.no_telemetry)
+        if note:
+            print(note, file=sys.stderr)
+        if sends_key and sends_key_in_clear(self.flags.base_url):
+            print(
+                "warning: the key travels unencrypted to the address in "
+                "--base-url / ANTHROPIC_BASE_URL; use https",
+                file=sys.stderr,
+            )
 
 
 def _prompt_line() -> PromptLine:

@@ -43,6 +43,7 @@ class RunFlags:
     worker: str | None = None
     no_color: bool = False
     no_tui: bool = False
+    no_telemetry: bool = False
     verbose: bool = False
     tool_output: bool = False
     thinking: bool = False
@@ -89,6 +90,7 @@ def parse(argv: Sequence[str], environ: Mapping[str, str]) -> RunFlags:
         worker=typed["worker"],
         no_color=bool(typed["no_color"] or environ.get("NO_COLOR")),
         no_tui=_on(typed["no_tui"], environ, "NO_TUI"),
+        no_telemetry=bool(typed["no_telemetry"]),
         verbose=_on(typed["verbose"], environ, "VERBOSE"),
         tool_output=_on(typed["tool_output"], environ, "TOOL_OUTPUT"),
         thinking=_on(typed["thinking"], environ, "THINKING"),

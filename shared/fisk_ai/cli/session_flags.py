@@ -35,7 +35,15 @@ class Page:
     offset: int
 
     def cut(self, rows: Sequence[_T], what: str) -> Sequence[_T]:
-        """Return the rows of this page; say on standard error when more of ``what`` are behind."""
+        """Return the rows of this page; say on standard error when more of ``what`` are behind.
+
+        Raises:
+            UsageError: the page begins behind the last row; an empty one would say there is none.
+        """
+        if rows and self.offset >= len(rows):
+            raise UsageError(
+                f"--offset {self.offset} is behind the last of {len(rows)} {what}", key="--offset"
+            )
         end = self.offset + self.limit
         if len(rows) > end:
             print(f"more {what}: pass --offset {end}", file=sys.stderr)

@@ -44,6 +44,7 @@ from fisk_ai.errors import SetupError, TaskError
 from fisk_ai.render.keyboard import Keyboard
 from fisk_ai.render.questions import TerminalPrompter
 from fisk_ai.sessions.fold import fold
+from fisk_ai.sessions.records import Deferred
 from fisk_ai.sessions.state import RunState
 from fisk_ai.testing.broker import connected, running_broker
 from fisk_ai.testing.session_records import assistant, journal, terminal
@@ -224,7 +225,34 @@ async def test_a_late_answer_is_sent_again_while_the_conversation_is_busy_and_no
     assert "delivering your answer failed: the conversation stayed busy" in said
 
 
+def _waiting_for(tool: str) -> Callable[[str], Awaitable[RunState | None]]:
+    async def stored(_: str) -> RunState | None:
+        waits = Deferred(tool_use_id="a", tool_name=tool)
+        return fold(journal(assistant("a"), waits, terminal("suspended")))
+
+    return stored
+
+
+@pytest.mark.parametrize(
+    ("tool", "flag"), [("ask_human_confirm", "--confirm"), ("ask_human_select", "--select")]
+)
 async def test_a_run_that_waits_for_an_answer_says_how_to_give_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], tool: str, flag: str
+) -> None:
+    async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
+        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
+        header = reply_header(request, "cow")
+        await reply.finish(ErrorTerminal(**header, error="it waits", code="deferred"))
+
+    async with _stage(tmp_path, play, stored=_waiting_for(tool)) as stage:
+        end = await stage.conversation.run()
+    assert exit_code(end) == 0
+    *_, answer, resume = capsys.readouterr().err.splitlines()
+    assert answer.startswith(f"answer with {flag}: fisk-ai session answer t-")
+    assert resume.startswith("resume with: fisk-ai run --resume t-")
+
+
+async def test_no_person_is_told_to_answer_what_none_can(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
@@ -232,14 +260,11 @@ async def test_a_run_that_waits_for_an_answer_says_how_to_give_it(
         header = reply_header(request, "cow")
         await reply.finish(ErrorTerminal(**header, error="it waits", code="deferred"))
 
-    async with _stage(tmp_path, play) as stage:
-        end = await stage.conversation.run()
-    assert exit_code(end) == 0
-    *_, answer, resume = capsys.readouterr().err.splitlines()
-    assert answer.startswith(
-        "answer with --confirm, --select or --input: fisk-ai session answer t-"
-    )
-    assert resume.startswith("resume with: fisk-ai run --resume t-")
+    async with _stage(tmp_path, play, stored=_waiting_for("open_ticket")) as stage:
+        await stage.conversation.run()
+    said = capsys.readouterr().err
+    assert "session answer" not in said
+    assert "resume with: fisk-ai run --resume t-" in said
 
 
 async def test_an_answer_that_crosses_the_request_to_stop_starts_nothing(

@@ -164,3 +164,13 @@ def test_a_listing_of_more_than_a_page_stops_at_a_thousand(
     printed = capsys.readouterr()
     assert len(printed.out.splitlines()) == 1004
     assert printed.err == "more sessions: pass --offset 1000\n"
+
+
+@pytest.mark.parametrize("verb", ["search", "ls"])
+def test_a_page_behind_the_last_row_is_refused_and_not_empty(
+    many: Path, capsys: pytest.CaptureFixture[str], verb: str
+) -> None:
+    assert main(["session", verb, "--state-dir", str(many), "--offset", "4"]) == 1
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "--offset 4 is behind the last of 4 sessions" in err
