@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
+from msgspec import UNSET
 
 from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a import messages as m
@@ -155,6 +156,7 @@ async def test_a_conversation_held_elsewhere_is_busy_and_stays_untouched(bench: 
     before = journal.last_seq()
     busy = await client.run(prompt("more", token=token), RecordingCaller())
     assert error_of(busy).code == "conversation_busy"
+    assert error_of(busy).usage is UNSET  # it counted nothing, and zeros would look like totals
     assert journal.last_seq() == before
     await journal.close()
     assert text_of(await client.run(prompt("more", token=token), RecordingCaller())) == "two"
