@@ -8,6 +8,7 @@ Rules: ``docs/reference/agent-loop.md``.
 from __future__ import annotations
 
 import asyncio
+import contextvars
 import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -55,7 +56,8 @@ async def apart(
     """Await what ``work`` returns; ``what`` names it in the log.
 
     A cancellation of the run is handed on, and so is the limit. Code that does not end within
-    ``grace_s`` of it is left behind. Code that comes to an end all the same has its say.
+    ``grace_s`` of it is left behind. Code that comes to an end all the same has its say, and the
+    run is cancelled at its next step. Context variables that the code set hold from then on.
 
     Raises:
         OutOfTimeError: it was stopped at ``limit_s`` and returned nothing.
@@ -63,14 +65,17 @@ async def apart(
         asyncio.CancelledError: the run was cancelled.
         Exception: whatever ``work`` raises.
     """
-    task = asyncio.create_task(_contained(work), name=what)
+    context = contextvars.copy_context()
+    task = asyncio.create_task(_contained(work), name=what, context=context)
     try:
         await asyncio.wait({task}, timeout=limit_s)
     except asyncio.CancelledError:
         if not await _ended(task, what, grace_s) or task.cancelled():
             raise
+        _cancel_later()
         return task.result()
     if task.done():
+        _take_over(context)
         return _result(task)
     heeded = await _ended(task, what, grace_s)
     failure = None if not heeded or task.cancelled() else task.exception()
@@ -83,8 +88,25 @@ async def _contained(work: Callable[[], Awaitable[T]]) -> T:
     # Such an exception would leave the task through the event loop and end it.
     try:
         return await work()
-    except (SystemExit, KeyboardInterrupt) as exc:
+    except ExceptionGroup:
+        raise
+    except (SystemExit, KeyboardInterrupt, GeneratorExit, BaseExceptionGroup) as exc:
         raise StrayError(f"tried to end the process ({type(exc).__name__})") from exc
+
+
+def _take_over(context: contextvars.Context) -> None:
+    """Set what the code set, as if it had run here: a hook may name a tenant, a tool reads it."""
+    for variable, value in context.items():
+        if variable.get(None) is not value:
+            variable.set(value)
+
+
+def _cancel_later() -> None:
+    """Deliver the cancellation that was held up again, at the next step of the run."""
+    run = asyncio.current_task()
+    if run is not None:
+        run.uncancel()
+        run.cancel()
 
 
 def _result(task: asyncio.Task[T]) -> T:

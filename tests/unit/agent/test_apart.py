@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import sys
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from typing import cast
 
 import pytest
@@ -27,6 +28,7 @@ from fisk_ai.testing.agent import AgentBench, call, say
 from fisk_ai.testing.tools import FakeTool
 from fisk_ai.toolkit.contract import Advisory
 
+TENANT = ContextVar("tenant", default="nobody")
 Effect = Callable[[bytes], Awaitable[str]]
 
 
@@ -43,6 +45,14 @@ async def exits(raw: bytes) -> str:
 
 async def interrupts(raw: bytes) -> str:
     raise KeyboardInterrupt
+
+
+async def closes(raw: bytes) -> str:
+    raise GeneratorExit
+
+
+async def exits_in_company(raw: bytes) -> str:
+    raise BaseExceptionGroup("both", [SystemExit(1), KeyboardInterrupt()])
 
 
 async def exits_in_a_task_of_its_own(raw: bytes) -> str:
@@ -71,6 +81,8 @@ def results(payloads: list[Payload | None]) -> list[ToolResult]:
         (exits, 'the tool "odd" tried to end the process (SystemExit) and returned nothing'),
         (interrupts, "tried to end the process (KeyboardInterrupt)"),
         (exits_in_a_task_of_its_own, "tried to end the process (SystemExit)"),
+        (closes, "tried to end the process (GeneratorExit)"),
+        (exits_in_company, "tried to end the process (BaseExceptionGroup)"),
         (cancels_itself, 'the tool "odd" was cancelled from within and returned nothing'),
         (is_mute, "MuteError"),
     ],
@@ -137,6 +149,46 @@ async def test_code_that_takes_no_notice_does_not_hold_a_run_that_is_cancelled()
         await run
     let_go.set()
     await asyncio.wait([task for task in asyncio.all_tasks() if "stubborn" in task.get_name()])
+
+
+async def test_a_run_is_cancelled_behind_code_that_returned_all_the_same() -> None:
+    begun = asyncio.Event()
+
+    async def swallows() -> str:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            return "done"
+        return "never"
+
+    said: list[str] = []
+
+    async def work() -> None:
+        said.append(await apart(swallows, "a swallowing thing"))
+        await asyncio.sleep(0)
+        said.append("went on")
+
+    run = asyncio.ensure_future(work())
+    await begun.wait()
+    run.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await run
+    assert said == ["done"]
+
+
+async def test_what_a_hook_sets_for_its_context_a_tool_reads(bench: AgentBench) -> None:
+    async def names(prompt: UserPrompt) -> None:
+        TENANT.set("acme")
+
+    async def reads(raw: bytes) -> str:
+        return TENANT.get()
+
+    bench.tools = [FakeTool(name="who", effect=reads)]
+    hooks = Hooks(user_prompt_submit=names)
+    await bench.run(call(("a", "who")), say("fine"), hooks=hooks)
+    (record,) = results(await bench.payloads())
+    assert record.result.content == "acme"
 
 
 async def test_code_that_fails_when_it_is_stopped_is_still_out_of_time() -> None:

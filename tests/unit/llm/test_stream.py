@@ -176,6 +176,20 @@ def test_tool_input_that_the_token_limit_cut_is_empty(reason: str) -> None:
     assert reply.content == (ToolUseBlock("t", "n", b"{}"),)
 
 
+@pytest.mark.parametrize("reason", ["refusal", "pause_turn"])
+def test_a_call_that_a_refusal_or_a_pause_broke_off_was_never_made(reason: str) -> None:
+    said = block(0, '{"type":"text","text":""}', text_delta("I look"))
+    call = block(1, '{"type":"tool_use","id":"t","name":"n","input":{}}', input_delta('{"a":"b'))
+    reply, _ = assembled(START, *said, *call, ended(reason), STOP)
+    assert (reply.stop_reason, reply.content) == (reason, (TextBlock("I look"),))
+
+
+def test_blank_tool_input_is_none() -> None:
+    call = block(0, '{"type":"tool_use","id":"t","name":"n","input":{}}', input_delta(" \n"))
+    reply, _ = assembled(START, *call, ended("tool_use"), STOP)
+    assert reply.content == (ToolUseBlock("t", "n", b"{}"),)
+
+
 def test_tool_input_that_is_no_json_is_never_run_as_empty() -> None:
     call = block(0, '{"type":"tool_use","id":"t","name":"n","input":{}}', input_delta('{"a":"b'))
     with pytest.raises(ValueError, match="input of a call"):

@@ -112,6 +112,9 @@ _ADDED_TO: Final[dict[str, tuple[str, ...]]] = {
 }
 """The kinds of blocks that a fragment may add to; input is added to whatever else there is."""
 
+_BREAK_OFF: Final = frozenset({"refusal", "pause_turn"})
+"""Reasons for which a reply may stop in the middle of a call, which then was never made."""
+
 _OWN_DELTAS: Final = frozenset({"text", "thinking"})
 
 
@@ -151,12 +154,20 @@ class _OpenBlock:
         """
         for key, parts in self.added.items():
             self.members[key] = _spelled("".join(parts))
-        written = _paired("".join(self.input_json))
+        written = self._written()
         if written and _is_object(written):
             self.members["input"] = RawJSON(written.encode())
         elif written and not is_cut:
             raise ValueError("the input of a call is no JSON object")
         return _joined(self.members)
+
+    def is_whole(self) -> bool:
+        """Say whether the input of a call, if it is one, came to its end."""
+        written = self._written()
+        return not written or _is_object(written)
+
+    def _written(self) -> str:
+        return _paired("".join(self.input_json)).strip()
 
 
 @dataclass(slots=True)
@@ -211,8 +222,11 @@ class Assembly:
             raise ValueError("the stream ended before the reply did")
         if not all(block.is_closed for block in self._blocks.values()):
             raise ValueError("the reply ended inside a content block")
-        is_cut = stop_reason(self._message) == "max_tokens"
-        blocks = [self._blocks[index].raw(is_cut=is_cut) for index in sorted(self._blocks)]
+        reason = stop_reason(self._message)
+        kept = [self._blocks[index] for index in sorted(self._blocks)]
+        if reason in _BREAK_OFF:
+            kept = [block for block in kept if block.is_whole()]
+        blocks = [block.raw(is_cut=reason == "max_tokens") for block in kept]
         content = RawJSON(b"[" + b",".join(blocks) + b"]")
         return _joined(self._message | {"content": content, "usage": _joined(self._usage)})
 
