@@ -51,12 +51,14 @@ class Parser(NatsParser):
     def __init__(self, actions: Actions) -> None:
         self._actions = actions
         self._message: _Message | None = None
+        self._searched = 0
         super().__init__()  # pyright: ignore[reportUnknownMemberType] - untyped
 
     def reset(self) -> None:
         """Forget what was read of a connection that is gone."""
         super().reset()
         self._message = None
+        self._searched = 0
 
     async def parse(self, data: bytes = b"") -> None:
         """Take what was read and act on all that is complete.
@@ -71,11 +73,13 @@ class Parser(NatsParser):
     async def _step(self) -> bool:
         if self._message is not None:
             return await self._deliver(self._message)
-        end = self.buf.find(_END)
+        end = self.buf.find(_END, self._searched)
         if end < 0:
             if len(self.buf) > LINE_LIMIT_BYTES:
                 raise errors.ProtocolError
+            self._searched = max(len(self.buf) - 1, 0)  # an end may be cut in two
             return False
+        self._searched = 0
         line = bytes(self.buf[:end])
         del self.buf[: end + len(_END)]
         await self._obey(line)
@@ -133,7 +137,7 @@ def _number(text: bytes) -> int:
 def _info(text: bytes) -> dict[str, object]:
     try:
         info: object = json.loads(text)
-    except ValueError as exc:
+    except (ValueError, RecursionError) as exc:
         raise errors.ProtocolError from exc
     if not isinstance(info, dict):
         raise errors.ProtocolError

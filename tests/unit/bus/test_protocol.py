@@ -74,6 +74,7 @@ async def test_lines_between_messages_are_obeyed_in_their_order() -> None:
     [
         b"\r\n",
         b"ping\r\n",
+        b"INFO " + b"[" * 60_000 + b"\r\n",
         b"MSG s 1\r\n",
         b"MSG s 1 r x 1\r\n",
         b"MSG s 1 1x\r\n",
