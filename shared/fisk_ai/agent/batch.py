@@ -8,6 +8,8 @@ what is deferred waits for an answer from outside, never for a second try.
 
 from __future__ import annotations
 
+import asyncio
+
 from fisk_ai.agent import tool_call
 from fisk_ai.agent.active import ActiveRun
 from fisk_ai.agent.conversation import Batch
@@ -57,27 +59,36 @@ async def is_settled(active: ActiveRun, end: TurnEnd) -> bool:
 
 async def _record(active: ActiveRun, batch: Batch, answer: Answer) -> None:
     result = answer.result
-    await active.record(
+    await _settle(
+        active,
         ToolResult(
             tool_use_id=result.tool_use_id,
             result=result,
             remote=answer.dispatched and answer.kind == "remote",
             kind=answer.kind,
             dispatched=answer.dispatched,
-        )
+        ),
     )
-    active.unrecorded = False
     batch.results.append(result)
     await _flush_grants(active)
 
 
 async def _defer(active: ActiveRun, batch: Batch, deferral: Deferred) -> None:
     """Record that a call waits; from here on no run starts it again."""
-    await active.record(deferral)
-    active.unrecorded = False
+    await _settle(active, deferral)
     batch.deferred[deferral.tool_use_id] = deferral
     await _flush_grants(active)
     await active.warn("tool_deferred", name=deferral.tool_name, error=_words(deferral))
+
+
+async def _settle(active: ActiveRun, payload: ToolResult | Deferred) -> None:
+    """Record what became of a call; a run that is cancelled meanwhile knows whether it did."""
+    try:
+        await active.record(payload)
+    except asyncio.CancelledError:
+        active.unrecorded = active.unrecorded and active.journal.in_doubt()
+        raise
+    active.unrecorded = False
 
 
 def _words(deferral: Deferred) -> str:

@@ -42,12 +42,19 @@ class JournalWriter:
 
     async def _append(self, journal: Journal, seq: int, payload: Payload) -> None:
         self._unsettled = (seq, payload)
+        await _to_the_end(self._land(journal, seq, payload))
+
+    async def _land(self, journal: Journal, seq: int, payload: Payload) -> None:
         try:
-            await _to_the_end(journal.append(seq, payload))
+            await journal.append(seq, payload)
         except UnwritableError:
             self._unsettled = None  # it can never land, and must not bar the terminal
             raise
         self._unsettled = None
+
+    def in_doubt(self) -> bool:
+        """Say whether the last record may be missing: its writing failed or never ended."""
+        return self._unsettled is not None
 
     async def check_held(self) -> None:
         """Return while this run may still act for its session.
