@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from fisk_ai.testing.command import Agent, Terminal, session_of
+from fisk_ai.testing.command import Agent, Terminal, session_of, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(90)]
 
@@ -59,6 +59,26 @@ def test_what_was_left_open_is_answered_by_another_command_and_resumed(asking: A
     assert answered.status == 0, answered.err
     resumed = asking.rehearse("--resume", session)
     assert (resumed.status, resumed.out) == (0, "Blue it is.\n")
+
+
+@pytest.mark.parametrize("behind", [signal.SIGHUP, signal.SIGTERM, signal.SIGINT])
+def test_a_question_is_kept_whatever_follows_a_hang_up_until_the_command_has_ended(
+    asking: Agent, behind: signal.Signals
+) -> None:
+    terminal = _run(asking, _SELECT, "{say: Done.}")
+    terminal.wait_shown("answer: ")
+    (session,) = (path.stem for path in asking.sessions.glob("*.json"))
+    terminal.process.send_signal(signal.SIGHUP)
+
+    def ends() -> bool:
+        terminal.process.send_signal(behind)
+        return terminal.process.poll() is not None
+
+    until("the command ends", ends)
+    assert terminal.end().status == 1
+    assert session in asking.run("session", "pending").out
+    (row,) = (line for line in asking.run("session", "ls").out.splitlines() if session in line)
+    assert " suspended " in row
 
 
 def test_where_nobody_can_be_asked_the_agent_is_told_and_a_person_warned(asking: Agent) -> None:

@@ -1,7 +1,8 @@
 """The ``fisk-ai`` command: finds the subcommand, runs it, and words every way it can fail.
 
 Whatever happens, a person reads one sentence on standard error and the exit code is 0 or 1; there
-is no traceback. SIGTERM is an interrupt like SIGINT, from the first line on. What ``--help`` and
+is no traceback. SIGTERM and SIGHUP are interrupts like SIGINT, from the first line on, and no
+signal counts behind a SIGHUP: it seldom comes alone, and who sent it is gone. What ``--help`` and
 ``--version`` need is in the standard library.
 """
 
@@ -13,6 +14,7 @@ import os
 import signal
 import sys
 from collections.abc import Sequence
+from types import FrameType
 
 from fisk_ai import imports
 from fisk_ai.cli.arguments import BadArgumentsError
@@ -29,6 +31,8 @@ PROGRAM = "fisk-ai"
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code: 0, or 1 for every failure."""
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # as nohup asks
+        signal.signal(signal.SIGHUP, _hung_up)
     try:
         status = _guarded(sys.argv[1:] if argv is None else list(argv))
         if argv is None:
@@ -40,8 +44,13 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _let_it_end() -> None:
     """Take no signal any more: all is done, and one would choose the exit code."""
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
+
+
+def _hung_up(_number: int, _frame: FrameType | None) -> None:
+    _let_it_end()
+    raise KeyboardInterrupt
 
 
 def _guarded(argv: Sequence[str]) -> int:

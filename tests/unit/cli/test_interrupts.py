@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Generator, Sequence
 
 import pytest
 
 from fisk_ai.cli.interrupts import Interrupts
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 def _nobody_is_asked() -> bool:
@@ -101,20 +104,68 @@ async def test_real_signals_arrive_while_installed() -> None:
     assert not interrupts.left
 
 
-async def _hung_up() -> None:
+@pytest.fixture
+def effects() -> Generator[None]:
+    """What the signals do is as before after the test; a terminal that hung up changes it."""
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+    yield
+    for number, effect in before.items():
+        signal.signal(number, effect)
+
+
+async def _hung_up(stopped: list[str], behind: Sequence[signal.Signals] = ()) -> None:
+    """Be interrupted at a question and stop the agent, while more signals come."""
     interrupts = Interrupts(abort_question=_no_question_is_ended)
-    with interrupts.installed(), interrupts.asking(lambda _: None):
-        os.kill(os.getpid(), signal.SIGHUP)
-        await asyncio.get_running_loop().create_future()
+    interrupts.forcing(lambda: stopped.append("forced"))
+    with interrupts.installed():
+        try:
+            with interrupts.asking(lambda _: stopped.append("asked")):
+                os.kill(os.getpid(), signal.SIGHUP)
+                await asyncio.get_running_loop().create_future()
+        finally:
+            for number in behind:
+                os.kill(os.getpid(), number)
+                await asyncio.sleep(0)
+                await asyncio.sleep(0)
+            stopped.append("parked")
+    for number in behind:
+        os.kill(os.getpid(), number)
 
 
 def _no_question_is_ended() -> bool:
     raise AssertionError("a question was ended")
 
 
+@pytest.mark.usefixtures("effects")
 async def test_a_terminal_that_hangs_up_leaves_and_ends_no_question() -> None:
     with pytest.raises(asyncio.CancelledError):
-        await asyncio.ensure_future(_hung_up())
+        await asyncio.ensure_future(_hung_up([]))
+
+
+@pytest.mark.usefixtures("effects")
+@pytest.mark.parametrize("number", _SIGNALS)
+async def test_no_signal_behind_a_hang_up_cuts_the_stop_of_the_agent_short(
+    number: signal.Signals,
+) -> None:
+    stopped: list[str] = []
+    with pytest.raises(asyncio.CancelledError):
+        await asyncio.ensure_future(_hung_up(stopped, behind=[number] * 3))
+    assert stopped == ["parked"]
+    assert all(signal.getsignal(each) is signal.SIG_IGN for each in _SIGNALS)
+
+
+@pytest.mark.usefixtures("effects")
+async def test_a_hang_up_does_not_cut_short_who_leaves_already() -> None:
+    async def leaves() -> str:
+        interrupts = Interrupts(abort_question=_nobody_is_asked)
+        interrupts.press(signal.SIGTERM)
+        with contextlib.suppress(asyncio.CancelledError):
+            await asyncio.sleep(0)
+        interrupts.press(signal.SIGHUP)
+        await asyncio.sleep(0)
+        return "stopped"
+
+    assert await asyncio.ensure_future(leaves()) == "stopped"
 
 
 async def test_who_is_not_to_hear_of_it_goes_on_when_the_terminal_hangs_up() -> None:

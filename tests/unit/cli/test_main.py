@@ -218,6 +218,29 @@ def test_sigterm_while_the_command_starts_is_an_interrupt_with_exit_code_1() -> 
     assert done.stderr == b"fisk-ai: error: interrupted\n"
 
 
+@pytest.mark.parametrize("behind", ["SIGHUP", "SIGTERM", "SIGINT"])
+def test_a_hang_up_ends_the_command_as_an_interrupt_and_no_signal_counts_behind_it(
+    behind: str,
+) -> None:
+    code = (
+        "import os, signal, sys\n"
+        "from fisk_ai.cli import main as module\n"
+        "def dispatch(argv):\n"
+        "    try:\n"
+        "        os.kill(os.getpid(), signal.SIGHUP)\n"
+        "    finally:\n"
+        f"        os.kill(os.getpid(), signal.{behind})\n"
+        "        print('stopped')\n"
+        "module._dispatch = dispatch\n"
+        "status = module.main([])\n"
+        f"os.kill(os.getpid(), signal.{behind})\n"
+        "sys.exit(status)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert (done.returncode, done.stdout) == (1, b"stopped\n")
+    assert done.stderr == b"fisk-ai: error: interrupted\n"
+
+
 def test_a_reader_that_leaves_gets_no_traceback() -> None:
     read, write = os.pipe()
     os.close(read)
