@@ -22,13 +22,14 @@ _COMMANDS: Final[Mapping[str, Meaning]] = {
 }
 
 HELP = """\
-Enter sends the line to the agent. The arrow keys edit it and recall earlier ones.
+Enter sends the line to the agent. Arrow keys edit it and recall earlier ones.
   /clear [prompt]  forget the conversation, and go on with prompt if there is one
   /restart         forget it and send the prompt of the command line (/redo, /repeat)
   /exit            leave; the conversation is kept (/quit, Ctrl-D, Ctrl-C)
   /help            show this
   //text           send /text to the agent
-While the agent works, Ctrl-C asks it to stop, and once more leaves it."""
+While the agent works, Ctrl-C asks it to stop where it can be resumed, and the
+chat ends there; again ends it at once. What is typed meanwhile is not sent."""
 
 
 @dataclass(frozen=True, slots=True)

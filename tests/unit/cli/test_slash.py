@@ -46,3 +46,8 @@ def test_the_help_names_every_command() -> None:
     assert all(
         name in HELP for name in ("/clear", "/restart", "/redo", "/repeat", "/exit", "/quit")
     )
+
+
+def test_the_help_fits_eighty_columns_and_says_that_ctrl_c_ends_the_chat() -> None:
+    assert max(map(len, HELP.splitlines())) <= 80
+    assert "chat ends there" in HELP
