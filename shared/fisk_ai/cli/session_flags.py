@@ -35,7 +35,7 @@ class Page:
     offset: int
 
     def cut(self, rows: Sequence[_T], what: str) -> Sequence[_T]:
-        """Return the rows of this page; say on standard error when more of ``what`` are behind.
+        """Return the rows of this page; ``what`` they are is said of a page without any.
 
         Raises:
             UsageError: the page begins behind the last row; an empty one would say there is none.
@@ -44,10 +44,13 @@ class Page:
             raise UsageError(
                 f"--offset {self.offset} is behind the last of {len(rows)} {what}", key="--offset"
             )
+        return rows[self.offset : self.offset + self.limit]
+
+    def say_more(self, rows: Sequence[object], what: str) -> None:
+        """Say on standard error when more of ``what`` are behind the page that was printed."""
         end = self.offset + self.limit
         if len(rows) > end:
             print(f"more {what}: pass --offset {end}", file=sys.stderr)
-        return rows[self.offset : end]
 
 
 def parser_of(verb: str, description: str) -> CommandParser:

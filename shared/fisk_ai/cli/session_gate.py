@@ -35,9 +35,7 @@ def approve(argv: Sequence[str]) -> int:
     parser = decision_parser(
         "approve", "Let a waiting call run once; the next resume, at a terminal, runs it."
     )
-    parser.switch(
-        "--always", "let every later call of the tool run (refused here, with the reason)"
-    )
+    parser.switch("--always", "always refused: only a run that asks records a standing approval")
     arguments = parser.parse_args(argv)
     refuse_later(arguments)
     if arguments.always:

@@ -39,6 +39,7 @@ def ls(argv: Sequence[str]) -> int:
     left_out = left_out_of(directory, rows)
     if rows:
         print(listing(page.cut(newest_first(rows), "sessions"), width=terminal_width()))
+        page.say_more(rows, "sessions")
     else:
         print(_UNREADABLE if left_out else _none(arguments, directory))
     say_left_out(left_out)

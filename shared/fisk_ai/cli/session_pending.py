@@ -45,10 +45,11 @@ def pending(argv: Sequence[str]) -> int:
     if arguments.json:
         print(machine_text({"calls": [_members(row) for row in shown]}))
     elif shown:
-        rows = [_cells(row) for row in shown]
-        print(within(_HEADER, rows, width=terminal_width(), least=_LEAST, whole=2))
+        cells = [_cells(row) for row in shown]
+        print(within(_HEADER, cells, width=terminal_width(), least=_LEAST, whole=2))
     else:
         print("Nothing waits for an answer")
+    page.say_more(rows, "calls")
     say_left_out(left_out_of(directory_of(arguments), sessions))
     return 0
 

@@ -67,6 +67,7 @@ def search(argv: Sequence[str]) -> int:
     else:
         _print(shown, arguments)
         _say_nameless(len(nameless))
+    page.say_more(found, "sessions")
     say_left_out(left_out_of(directory_of(arguments), rows))
     return 0
 

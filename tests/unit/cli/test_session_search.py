@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import time
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import replace
 from datetime import datetime, timedelta
+from io import StringIO
 from pathlib import Path
 from typing import cast
 
 import pytest
 
 from fisk_ai.cli.main import main
+from fisk_ai.cli.session import execute
 from fisk_ai.cli.times import local_time
 from fisk_ai.sessions import codec
 from fisk_ai.testing.session_records import claim, journal, meta, terminal, write_file
@@ -152,6 +155,13 @@ def test_a_listing_that_stops_early_says_how_to_go_on(
         hint = "more sessions: pass --offset 2\n" if offset == 0 else ""
         assert printed.err == hint
     assert seen == ["cow-new", "dog", "nobody", "cow-old"]
+
+
+@pytest.mark.parametrize("verb", ["ls", "search"])
+def test_how_to_go_on_stands_behind_what_was_listed(many: Path, verb: str) -> None:
+    with redirect_stdout(StringIO()) as screen, redirect_stderr(screen):
+        assert execute([verb, "--state-dir", str(many), "--limit", "1"]) == 0
+    assert screen.getvalue().endswith("╯\nmore sessions: pass --offset 1\n")
 
 
 def test_a_listing_of_more_than_a_page_stops_at_a_thousand(
