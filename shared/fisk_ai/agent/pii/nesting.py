@@ -18,8 +18,9 @@ DEPTH_LIMIT: Final = 6
 _QUOTE: Final = re.compile(rb'(?<!\\)(\\*+)"')
 _NUMBER: Final = re.compile(rb"-?[0-9][0-9.eE+-]*")
 _BLANKS: Final = b" \t\r\n"
-_NEAR: Final = 64
-"""Bytes in which the neighbours of a number are looked for, past an indent."""
+_BLANK: Final = re.compile(rb"[ \t\r\n]*+")
+_STEP_BYTES: Final = 64
+"""Bytes in which one looks back past blanks at first: a usual indent."""
 
 
 class Nesting:
@@ -30,7 +31,8 @@ class Nesting:
         self._seen = seen
         self._quotes = _QUOTE.finditer(data)
         self._next = next(self._quotes, None)
-        self._open: list[tuple[int, int]] = []
+        self._open: list[tuple[int, bool]] = []
+        self._is_text_document = self._is_document(0)
 
     def quote(self, span: Span) -> bytes:
         """Return how a quote is spelled where ``span`` is a number of a document, else nothing.
@@ -40,14 +42,13 @@ class Nesting:
         start, end = span
         if not _NUMBER.fullmatch(self._seen, start, end):
             return b""
-        before = self._seen[max(0, start - _NEAR) : start].rstrip(_BLANKS)
-        behind = self._seen[end : end + _NEAR].lstrip(_BLANKS)
-        if before[-1:] not in (b":", b"[", b",") or behind[:1] not in (b",", b"]", b"}"):
+        sign, before = self._before(start)
+        if sign not in (b":", b"[", b",") or self._behind(end) not in (b",", b"]", b"}"):
             return b""
         self._advance(start)
-        depth, content = self._open[-1] if self._open else (-1, 0)
-        is_value = before.endswith((b'":', b'" :'))
-        if depth + 1 > DEPTH_LIMIT or not (is_value or self._is_document(content)):
+        depth, is_document = self._open[-1] if self._open else (-1, self._is_text_document)
+        is_value = sign == b":" and self._before(before)[0] == b'"'
+        if depth + 1 > DEPTH_LIMIT or not (is_value or is_document):
             return b""
         return b"\\" * (2 ** (depth + 1) - 1) + b'"'
 
@@ -60,13 +61,35 @@ class Nesting:
         """Open a string, or end one and whatever is still open in it."""
         depth = _depth(len(quote[1]))
         if not self._open or depth > self._open[-1][0]:
-            self._open.append((depth, quote.end()))
+            self._open.append((depth, self._is_document(quote.end())))
             return
         while self._open and self._open.pop()[0] > depth:
             pass
 
     def _is_document(self, content: int) -> bool:
-        return self._seen[content : content + _NEAR].lstrip(_BLANKS)[:1] in (b"{", b"[")
+        return self._behind(content) in (b"{", b"[")
+
+    def _before(self, place: int) -> tuple[bytes, int]:
+        """Return what stands in front of ``place`` and any blanks, and where.
+
+        A step is as long as all before it, so that a byte is copied twice at most: the blanks
+        between two numbers are looked at once in each direction, however many there are.
+        """
+        step = _STEP_BYTES
+        while place > 0:
+            piece = self._seen[max(0, place - step) : place]
+            found = piece.rstrip(_BLANKS)
+            place -= len(piece) - len(found)
+            if found:
+                return found[-1:], place - 1
+            step *= 2
+        return b"", 0
+
+    def _behind(self, place: int) -> bytes:
+        """Return what stands behind ``place`` and any blanks."""
+        blanks = _BLANK.match(self._seen, place)
+        end = place if blanks is None else blanks.end()
+        return self._seen[end : end + 1]
 
 
 def _depth(backslashes: int) -> int:
