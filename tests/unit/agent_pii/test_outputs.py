@@ -101,7 +101,66 @@ CARDS = [
     '{"cardNumber":"@"}',
     "[@]",
     "5 @",
+    *(
+        f"{before}@ {unit}"
+        for before in ("Visa ", "card: ", "card_number: ")
+        for unit in ("us", "ms", "B")
+    ),
+    "Visa @ US",
+    "The card is @ ms",
+    "the PAN: @ bytes",
+    "@ B. Smith",
+    "Card: @ Ms Smith",
+    "@ MB Financial",
+    "@ MB, Canada",
+    "@ ms Smith",
+    "@ requests a refund",
+    "pay @ US.",
+    "CARD             CC\n@ US\n",
+    "CARD @ ms\n",
+    "Name,Card,Updated\nSmith, Bob,@,2026-01-01\n",
+    'Name,Card,Updated\n"Smith, Bob",@,2026-01-01\n',
+    'Name;Card;Updated\n"Smith; Bob";@;2026-01-01\n',
+    'Name\tCard\tUpdated\n"Smith\tBob"\t@\t2026-01-01\n',
+    '"Name","Card",Updated\n"Smith, Bob","@",2026-01-01\n',
+    'Name,Card,Updated\n"",@,2026-01-01\n',
+    'Name,Card,Updated\n"5"" nail, 3",@,2026-01-01\n',
+    "Name;Card;Amount, EUR;Updated\nSmith, Bob;@;5;2026\n",
+    "Name,Card Number,Updated\nBob,@,2026\n",
+    "USER CARD EXP\nbob  @ 12/27",
+    "USER CARD EXP\n@ bob 12/27",
+    "USER NUMBER EXP\nbob @ 12/27",
+    "NAME  CARD  EXPIRES\nbartholomew @ 12/27",
+    "| user | card | id |\n|------|------|----|\n| a|b | @ | 5 |\n",
 ]
+
+
+MEASURED = [
+    "wrote @ B",
+    "wrote @ MiB, read 5",
+    "wrote @ bytes to disk",
+    "took @ us",
+    "took @ ms\nthen more",
+    "took (@ ns)",
+    'took "@ ns"',
+    "@ ms  5 ms",
+    "@ microseconds ago",
+    'name,user_id\n"Smith",@\n',
+    "wildcard_id: @",
+    "NAME   MAJ:MIN RM             SIZE RO TYPE\nsda      8:0    0 @  0 disk",
+]
+
+
+@pytest.mark.parametrize("printed", MEASURED)
+def test_a_number_with_a_unit_of_its_own_is_left_alone(printed: str) -> None:
+    for text in (printed.replace("@", CARD), envelope_of(printed.replace("@", CARD))):
+        assert build().scan(text).text == text
+
+
+def test_a_quoted_comma_leaves_the_columns_where_they_are() -> None:
+    for heading in ("name,note,user_id", '"name","note","user_id"'):
+        text = f'{heading}\n"Smith, Bob",x,"{CARD}"\n'
+        assert build().scan(text).text == text
 
 
 @pytest.mark.parametrize("printed", CARDS)
@@ -141,6 +200,15 @@ def test_a_number_of_a_document_becomes_a_string_of_it(
         read = read["output"]
         read = json.loads(read) if isinstance(document, list | dict) else read
     assert CARD not in json.dumps(read)
+
+
+@pytest.mark.parametrize("blanks", [0, 15, 63, 64, 65, 1000])
+def test_a_number_far_behind_its_neighbours_becomes_a_string_too(blanks: int) -> None:
+    gap = "\n" + " " * blanks
+    for text in (f'{{"pan"{gap}:{gap}{CARD}{gap}}}', f"{gap}[{gap}{CARD}{gap},{gap}{CARD}{gap}]"):
+        assert CARD not in json.dumps(json.loads(build().scan(text).text))
+        scanned = build().scan(json.dumps({"output": text})).text
+        assert CARD not in json.dumps(json.loads(json.loads(scanned)["output"]))
 
 
 NUMBERS = st.sampled_from([int(CARD), -int(CARD), *map(int, OTHERS), 533380006, 1234567.8901234567])

@@ -387,6 +387,18 @@ def test_a_long_text_made_to_be_searched_in_vain_is_searched_in_time(fragment: s
     build().scan(text + "!")
 
 
+@pytest.mark.parametrize(
+    ("heading", "row"),
+    [
+        ("CARD A  " * 500, "4111111111111111  " * 200),
+        ("user_id," * 500, '"4111111111111111",' * 200),
+        (f"user_{'a' * 4000}\tb", "4111111111111111 " * 200 + "\tb"),
+    ],
+)
+def test_a_long_table_is_searched_in_time(heading: str, row: str) -> None:
+    build().scan(f"{heading}\n" + f"{row}\n" * 500)
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_no_rule_can_go_back_over_a_text(rule: Rule) -> None:
     # RE2 knows no pattern that has to be tried again from the same place.

@@ -1,8 +1,9 @@
 """What a number in one piece is by its label: an id, a time, a size, or anything, even a card.
 
 One random number in twenty passes for a card. A number that is called something else is none: by
-the name in front of it, by the unit behind it, or by the heading of its column. A number that
-nothing is said of may be one. Rules: ``docs/reference/pii.md``.
+the name in front of it, by the unit behind it, or by the heading of its column. A number that is
+called a card is one whatever else is said, and one that nothing is said of may be one. Rules:
+``docs/reference/pii.md``.
 """
 
 from __future__ import annotations
@@ -10,42 +11,36 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from fisk_ai.agent.pii.names import card_among, is_card, is_other
 from fisk_ai.agent.pii.rules import Span
 from fisk_ai.agent.pii.tables import Tables
 
 LOOK_BACK_BYTES: Final = 1024
 """How far a list may reach back to its name: some sixty numbers; looked at for each number."""
 
-_OTHER: Final = frozenset(
-    b"addr address age allocated available average avg block blocks byte bytes capacity "
-    b"checksum clock consumed count counter counters cpu cpus crc created cursor date delay "
-    b"deleted delivered device disk duration elapsed end epoch etag exp expires free "
-    b"generation hash iat id ids index ino inode interval lag last latency length limit limits "
-    b"lsn max mem memory messages micros microseconds millis milliseconds min modified mtime "
-    b"nano nanos nanoseconds nbf nonce ns nsec offset offsets oid pid position quota reserved "
-    b"rev revision rss rv seconds seq seqno seqnum sequence sequences serial shard size "
-    b"snowflake start started stopped storage sum swap tid time timestamp timestamps total ts "
-    b"ttl uid updated uptime us usage usec used uuid version window xid xmin zxid".split()
-)
-"""Words of a name that say what a number is."""
+SENTENCE_BYTES: Final = 64
+"""How far in front of a number, on its line, the word ``card`` makes a unit behind it doubtful."""
 
 _CALLED: Final = frozenset(
     b"bytes count id ids inode lsn offset oid pid revision seq seqno sequence serial size tid "
     b"timestamp uid uuid version xid".split()
 )
-"""Those that stand in front of a number in prose, and mean it."""
+"""Words that stand in front of a number in prose, and say what it is."""
 
-_ENDINGS: Final = (b"bytes", b"id", b"ids", b"offset", b"seq", b"size", b"stamp", b"time")
-_NO_IDS: Final = frozenset(b"aid grid hybrid invalid paid prepaid said unpaid valid".split())
-"""Words that end like ``requestid`` and are none."""
-
-_UNITS: Final = frozenset(
-    b"b byte bytes kb kib mb mib messages microseconds milliseconds ms msgs nanoseconds ns "
-    b"records requests rows seconds us".split()
+_UNIT: Final = re.compile(
+    rb" ?(?:"
+    rb"(?:bytes?|(?:nano|micro|milli)seconds)\b"
+    rb"|(?:B|[kKMGT]B|[KMGT]iB|ns|us|\xc2\xb5s|ms|Bytes|messages|msgs|records|requests|rows|seconds)"
+    rb"(?=[ \t]*+(?:[\r\n]|\Z)| [ ]|\t|[;:!?)\]}|/\"`]|,(?! *[A-Z])"
+    rb"|[.'](?:[\s)\]}\"`,]*+(?:[\r\n]|\Z)|[\"`)\]}]))"
+    rb")"
 )
+"""A unit in its own case. Most are also names, places or verbs (``B. Smith``, ``MB Financial``,
+``requests a refund``), so what comes next has to show that nothing does."""
 
-_WORD: Final = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_UNIT: Final = re.compile(rb" ?([A-Za-z]+)")
+_UNIT_BYTES: Final = 96
+"""Bytes in which a unit and what follows it are looked for."""
+
 _NAME: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-."
 _BLANKS: Final = b" \t\r\n"
 _AROUND: Final = b"\"'`()" + _BLANKS
@@ -64,15 +59,20 @@ class Labels:
     def say_otherwise(self, span: Span) -> bool:
         """Say whether the number has a label by which it is no card."""
         start, end = span
-        unit = _UNIT.match(self._text, end, end + 16)
-        if unit is not None and unit[1].lower() in _UNITS:
-            return True
         heading = self._tables.heading(span)
-        if _is_other(heading):
-            return True
+        column = b"" if heading is None else heading.name
+        has_card = heading is not None and heading.has_card
         before = self._text[max(0, start - LOOK_BACK_BYTES) : start]
-        named = _named(before, _SIGNS if heading else _SIGNS + b"|")
-        return _is_other(named) if named else _is_called_other(before)
+        named = _named(before, _SIGNS + b"|" if heading is None else _SIGNS)
+        called = _last_name(before.rstrip(b" \t\"'#("))
+        if is_card(named) or is_card(called) or (column and has_card):
+            return False
+        if is_other(column) or (is_other(named) if named else called.lower() in _CALLED):
+            return True
+        return not has_card and self._has_unit(end) and not card_among(_end_of_line(before))
+
+    def _has_unit(self, end: int) -> bool:
+        return _UNIT.match(self._text[end : end + _UNIT_BYTES]) is not None
 
 
 def _named(before: bytes, signs: bytes) -> bytes:
@@ -85,21 +85,9 @@ def _named(before: bytes, signs: bytes) -> bytes:
     return _last_name(assigned.rstrip(_AROUND)) if assigned != head else b""
 
 
-def _is_called_other(before: bytes) -> bool:
-    """Say whether the word in front of the number says what it is, as in ``seq 4711``."""
-    return _last_name(before.rstrip(b" \t\"'#(")).lower() in _CALLED
+def _end_of_line(before: bytes) -> bytes:
+    return before[-SENTENCE_BYTES:].rpartition(b"\n")[2]
 
 
 def _last_name(text: bytes) -> bytes:
     return text[len(text.rstrip(_NAME)) :]
-
-
-def _is_other(name: bytes) -> bool:
-    words = [word.lower() for word in _WORD.findall(name)]
-    if b"card" in name.lower():  # ``used_card`` is one, ``card_id`` is none
-        words = words[-1:]
-    return any(word in _OTHER or _ends_as_other(word) for word in words)
-
-
-def _ends_as_other(word: bytes) -> bool:
-    return word.endswith(_ENDINGS) and word not in _NO_IDS
