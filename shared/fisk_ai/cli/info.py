@@ -23,7 +23,7 @@ from fisk_ai.errors import FiskError
 from fisk_ai.llm import provider as providers
 from fisk_ai.render import warnings
 from fisk_ai.render.markdown import styled, wants_style
-from fisk_ai.render.tables import Document
+from fisk_ai.render.tables import Document, terminal_width
 from fisk_ai.sessions.places import root_directory
 from fisk_ai.text.sanitise import for_display, for_terminal
 from fisk_ai.toolkit import fisk
@@ -110,7 +110,7 @@ def _sections(
 
 
 def _agent(config: Config, application: LoadedApplication) -> str:
-    page = Document("Agent")
+    page = Document("Agent", terminal_width())
     derived = "" if config.named_identity else " (derived; set identity to choose one)"
     page.item("Identity", f"{for_terminal(config.identity, NAME_LIMIT) or 'none'}{derived}")
     page.optional("NATS context", for_terminal(config.nats_context, NAME_LIMIT))
@@ -124,7 +124,7 @@ def _agent(config: Config, application: LoadedApplication) -> str:
 
 
 def _model(config: Config, tool_count: int) -> str:
-    page = Document("Model")
+    page = Document("Model", terminal_width())
     page.item("Model", for_terminal(config.llm.model, NAME_LIMIT))
     page.item("Provider", for_terminal(config.llm.provider, NAME_LIMIT))
     page.item("Thinking", _THINKING[config.llm.thinking_enabled])

@@ -9,7 +9,7 @@ from fisk_ai.config import Config, export
 from fisk_ai.config.export import Export, Setting
 from fisk_ai.config.export_rules import fault
 from fisk_ai.config.references import redact_url
-from fisk_ai.render.tables import Document
+from fisk_ai.render.tables import Document, terminal_width
 from fisk_ai.text.sanitise import for_terminal
 
 TEXT_LIMIT = 128
@@ -26,7 +26,7 @@ Value = TypeVar("Value")
 
 def pii(config: Config) -> str:
     """Return the section that says what is kept from the model."""
-    page = Document("PII scanning")
+    page = Document("PII scanning", terminal_width())
     mode = config.harness.pii.mode
     if mode == OFF:
         page.item("Mode", OFF)
@@ -53,7 +53,7 @@ def telemetry(config: Config, environ: Mapping[str, str]) -> str:
     if not related and not config.telemetry.model_fields_set:
         return ""
     found = export.resolve(config, environ)
-    page = Document("Telemetry")
+    page = Document("Telemetry", terminal_width())
     page.item("Enabled", f"no ({found.off_by})" if found.off_by else "yes")
     page.item("Export", "not built yet: nothing is exported")
     page.optional("Set in vain", ", ".join(export.unused(found, environ)))

@@ -9,7 +9,7 @@ from fisk_ai.cli.stores import configured_directory
 from fisk_ai.config import Config
 from fisk_ai.errors import FiskError
 from fisk_ai.memory.limits import CONTENT_LIMIT_BYTES, ENTRIES_LIMIT
-from fisk_ai.render.tables import Document
+from fisk_ai.render.tables import Document, terminal_width
 from fisk_ai.text.sanitise import for_terminal
 
 TEXT_LIMIT = 128
@@ -27,7 +27,7 @@ def memory(config: Config) -> str:
     declared = config.harness.memory
     if not declared.enabled:
         return ""
-    page = Document("Memory")
+    page = Document("Memory", terminal_width())
     page.item("Backend", _named(declared.backend))
     if declared.backend == JETSTREAM:
         page.item("Bucket", _option(declared.options.get("bucket")) or "(not set)")
@@ -45,7 +45,7 @@ def memory(config: Config) -> str:
 def sessions(config: Config) -> str:
     """Return the section that says where conversations are journaled."""
     declared = config.harness.sessions
-    page = Document("Sessions")
+    page = Document("Sessions", terminal_width())
     page.item("Backend", _named(declared.backend))
     if declared.backend == JETSTREAM:
         page.item("Stream", _option(declared.options.get("stream")) or "(not set)")

@@ -10,7 +10,7 @@ from fisk_ai.config import Config
 from fisk_ai.config.model import McpClient
 from fisk_ai.config.references import redact_url
 from fisk_ai.errors import FiskError
-from fisk_ai.render.tables import Document, table
+from fisk_ai.render.tables import Document, terminal_width, within
 from fisk_ai.text.sanitise import for_terminal
 from fisk_ai.toolkit import toolset
 from fisk_ai.toolkit.builtin import assemble
@@ -24,6 +24,9 @@ TAGS_LIMIT = 80
 HELP_LIMIT = 120
 ADDRESS_LIMIT = 400
 """Code points of one text; the application or the configuration chose it."""
+
+_LEAST = {3: 12, 4: 8}
+"""What may be left of a description and of tags, which give way on a narrow terminal."""
 
 _UNASKED = {"auto": "for every client that cannot be asked", "never": "for every client"}
 _UNBUILT = "not built yet, so nothing was asked and no tool is imported"
@@ -70,14 +73,14 @@ def tools(config: Config, offered: Offer) -> str:
     rows = [_tool(tool, "local", tags) for tool in offered.application]
     rows += [_tool(tool, "built-in", tags) for tool in offered.builtins]
     header = ("Tool", "Source", "Confirm", "Description", "Tags")
-    return f"Tools:\n\n{table(header, rows)}"
+    return f"Tools:\n\n{within(header, rows, width=terminal_width(), least=_LEAST)}"
 
 
 def remote_hosts(config: Config) -> str:
     """Return the peers whose tools the agent would import, empty without any."""
     if not config.remote_tools:
         return ""
-    page = Document("Remote tool hosts")
+    page = Document("Remote tool hosts", terminal_width())
     for host in config.remote_tools:
         alias = host.alias or host.name
         page.item(_named(host.name), f'{_UNBUILT} (they would be known as "{_named(alias)}")')
@@ -117,7 +120,7 @@ def mcp_clients(config: Config) -> str:
     """Return the servers whose tools the agent would import, empty without any."""
     if not config.mcp_clients:
         return ""
-    page = Document("MCP clients")
+    page = Document("MCP clients", terminal_width())
     for client in config.mcp_clients:
         page.item(_named(client.name), f"{_transport(client)}: {_UNBUILT}")
     return page.text()

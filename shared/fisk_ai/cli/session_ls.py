@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import shutil
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +17,7 @@ from fisk_ai.cli.session_flags import (
     store_of,
 )
 from fisk_ai.cli.session_table import listing, newest_first
+from fisk_ai.render.tables import terminal_width
 from fisk_ai.sessions.listing import SUFFIX
 from fisk_ai.sessions.store import Filter, RunInfo
 from fisk_ai.text.ids import valid_session_id
@@ -44,11 +44,6 @@ def ls(argv: Sequence[str]) -> int:
         print(_UNREADABLE if left_out else _none(arguments, directory))
     say_left_out(left_out)
     return 0
-
-
-def terminal_width() -> int | None:
-    """Return the columns of the terminal that is written to; ``None`` when it is none."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def left_out_of(directory: Path | None, rows: Sequence[RunInfo]) -> list[str]:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.session_flags import add_page, directory_of, page_of, parser_of, store_of
 from fisk_ai.cli.session_json import machine_text, present
-from fisk_ai.cli.session_ls import left_out_of, say_left_out, terminal_width
+from fisk_ai.cli.session_ls import left_out_of, say_left_out
 from fisk_ai.cli.session_reading import read
 from fisk_ai.cli.session_table import CELL_LIMIT
 from fisk_ai.cli.session_waiting import Waiting, waiting
 from fisk_ai.cli.times import local_time
 from fisk_ai.errors import StoreError
-from fisk_ai.render.tables import within
+from fisk_ai.render.tables import terminal_width, within
 from fisk_ai.sessions.store import Filter, RunInfo, Store
 from fisk_ai.text import clock
 from fisk_ai.text.sanitise import for_terminal

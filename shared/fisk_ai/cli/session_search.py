@@ -13,10 +13,11 @@ from typing import get_args
 from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.session_flags import add_page, directory_of, page_of, parser_of, store_of
 from fisk_ai.cli.session_json import machine_text, present
-from fisk_ai.cli.session_ls import left_out_of, say_left_out, terminal_width
+from fisk_ai.cli.session_ls import left_out_of, say_left_out
 from fisk_ai.cli.session_patterns import Match, match_of
 from fisk_ai.cli.session_table import listing, newest_first
 from fisk_ai.errors import ConfigError, UsageError
+from fisk_ai.render.tables import terminal_width
 from fisk_ai.sessions.records import Status
 from fisk_ai.sessions.store import Filter, RunInfo
 from fisk_ai.text import clock

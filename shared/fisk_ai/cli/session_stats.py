@@ -10,12 +10,11 @@ from fisk_ai.cli.session_calls import Call, calls_of
 from fisk_ai.cli.session_document import tokens_line
 from fisk_ai.cli.session_flags import parser_of, store_of
 from fisk_ai.cli.session_json import machine_text, present
-from fisk_ai.cli.session_ls import terminal_width
 from fisk_ai.cli.session_reading import Session, read
 from fisk_ai.cli.session_table import CELL_LIMIT
 from fisk_ai.cli.times import local_time
 from fisk_ai.llm.model import Usage
-from fisk_ai.render.tables import Document, within
+from fisk_ai.render.tables import Document, terminal_width, within
 from fisk_ai.sessions.listing import ended
 from fisk_ai.sessions.records import Assistant, Record
 from fisk_ai.text import clock

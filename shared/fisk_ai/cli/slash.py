@@ -23,8 +23,8 @@ _COMMANDS: Final[Mapping[str, Meaning]] = {
 
 HELP = """\
 Enter sends the line to the agent. Arrow keys edit it and recall earlier ones.
-  /clear [prompt]  forget the conversation, and go on with prompt if there is one
-  /restart         forget it and send the prompt of the command line (/redo, /repeat)
+  /clear [prompt]  forget the conversation; go on with prompt, if any
+  /restart         forget it and send the first prompt (/redo, /repeat)
   /exit            leave; the conversation is kept (/quit, Ctrl-D, Ctrl-C)
   /help            show this
   //text           send /text to the agent

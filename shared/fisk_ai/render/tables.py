@@ -5,9 +5,15 @@ What listings print must start fast; every string is expected to be sanitised al
 
 from __future__ import annotations
 
+import shutil
+import sys
+import textwrap
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+
+_VALUE_LEAST = 20
+"""Columns of a value on the narrowest terminal: fewer would be a word a line."""
 
 _WIDE = frozenset("WF")
 _WITHOUT_WIDTH = frozenset({"Mn", "Me", "Cf"})
@@ -23,6 +29,11 @@ _VISIBLE_FORMATS = frozenset({"\u00ad"})
 
 _HANGUL_TAILS = range(0x1160, 0x1200)
 """Vowels and final consonants, drawn into the syllable that they end."""
+
+
+def terminal_width() -> int | None:
+    """Return the columns of the terminal that is written to; ``None`` when it is none."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def cell_width(text: str) -> int:
@@ -157,6 +168,8 @@ class Document:
     """A titled list of ``Label: value`` items whose labels end in one column."""
 
     title: str
+    width: int | None = None
+    """Columns of the terminal, at whose edge values are broken between words; no limit if none."""
     _entries: list[tuple[str, str]] = field(default_factory=list[tuple[str, str]])
 
     def item(self, label: str, value: str) -> None:
@@ -180,8 +193,20 @@ class Document:
         width = max((cell_width(label) for label, _ in self._entries if label), default=0)
         parts = [f"{self.title}:", ""]
         for label, value in self._entries:
-            parts.extend(_item(label, value, width) if label else ["", *_indent(value)])
+            shown = value if self.width is None else _broken(value, self.width - width - 4)
+            parts.extend(_item(label, shown, width) if label else ["", *_indent(value)])
         return "\n".join(line.rstrip() for line in parts)
+
+
+def _broken(value: str, width: int) -> str:
+    """Break the lines of ``value`` between words; a path or an address stays whole."""
+    lines = (
+        textwrap.wrap(
+            line, max(width, _VALUE_LEAST), break_long_words=False, break_on_hyphens=False
+        )
+        for line in value.split("\n")
+    )
+    return "\n".join("\n".join(line) for line in lines)
 
 
 def _item(label: str, value: str, width: int) -> list[str]:

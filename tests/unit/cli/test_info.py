@@ -466,3 +466,21 @@ def test_a_block_that_a_run_has_its_own_of_is_said_to_be_for_a_served_agent(show
     line = "for a served agent; a run has its own in place of it, its durations included"
     assert f"Expose: {line}" in out
     assert not any(each.startswith("Expose:") for each in show("{}")[0])
+
+
+def test_a_narrow_terminal_breaks_no_line_in_two(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("info", "info_data", "info_stores", "info_tools"):
+        monkeypatch.setattr(f"fisk_ai.cli.{module}.terminal_width", lambda: 80)
+    config = tmp_path / "agent.yaml"
+    config.write_text(
+        "llm: {model: small, no_tool_search: true}\nsystem_prompt: p\n"
+        "harness: {pii: {mode: reject}, human_in_the_loop: {enabled: true}}\n"
+    )
+    assert info.execute(["--config", str(config)]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    wide = [line for line in lines if len(line) > 80]
+    assert all(len(line.split()) <= 2 for line in wide)  # a path stays whole
+    row = next(line for line in lines if "ask_human_select" in line)
+    assert (len(row), row[-1]) == (80, "│")
