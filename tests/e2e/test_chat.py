@@ -297,3 +297,20 @@ def test_after_a_failed_turn_its_prompt_is_said_to_be_kept(agent: Agent) -> None
     chat.wait_shown("your prompt is kept: the model reads it together with the next one")
     _type(chat, "/exit\n", inputs=2)
     assert chat.end().status == 0
+
+
+@pytest.mark.parametrize(("keys", "times"), [("too early\n", 1), ("\n\n", 0), ("half", 0)])
+def test_a_prompt_entered_while_the_agent_works_is_said_to_be_not_sent(
+    agent: Agent, keys: str, times: int
+) -> None:
+    chat = _chat(agent, _WAIT, "{say: First.}")
+    chat.wait_shown("-> wait()")
+    chat.type(keys)
+    chat.wait_shown(keys)
+    agent.gate_file.touch()
+    _type(chat, "/exit\n")
+    done = chat.end()
+    assert done.status == 0
+    assert done.err.count("(not sent: what was entered before this line opened)") == times
+    (session,) = _sessions(agent)
+    assert "too early" not in _prompts(agent, session)

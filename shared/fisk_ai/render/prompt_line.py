@@ -18,6 +18,7 @@ from collections.abc import Callable
 from typing import TextIO
 
 from fisk_ai.render import line_editor
+from fisk_ai.render.keyboard import LINE_LIMIT_BYTES
 from fisk_ai.render.line_editor import Editor
 from fisk_ai.text.sanitise import clean_surrogates, for_display
 
@@ -32,6 +33,9 @@ _PASTE_MARKS_OFF = "\x1b[?2004l"
 
 _LINE_EMPTY = "\r\x1b[K"
 """Takes what was typed while nobody asked off the screen, as it is dropped."""
+
+_NOT_SENT = "(not sent: what was entered before this line opened)\n"
+"""It stays on the screen, where it looks like a prompt that was taken."""
 
 
 class PromptLine:
@@ -80,11 +84,15 @@ class PromptLine:
 
     def _prepare(self, kept: str) -> None:
         descriptor = self._stdin.fileno()
-        with contextlib.suppress(termios.error):  # the terminal went away: reading will say so
+        entered = False
+        with contextlib.suppress(termios.error, OSError):  # it went away: reading will say so
+            entered = _drop_lines(descriptor)
             termios.tcflush(descriptor, termios.TCIFLUSH)  # typed while nobody asked
             self._modes = termios.tcgetattr(descriptor)
         if _obeys():
             self._show(_LINE_EMPTY)
+        if entered:
+            self._show(_NOT_SENT)
         editor = self._editor
         if kept and (editor is None or not line_editor.fits(kept)):
             self._show(f"(not sent: {for_display(kept)})\n")
@@ -106,6 +114,17 @@ class PromptLine:
             termios.tcsetattr(self._stdin.fileno(), termios.TCSADRAIN, self._modes)  # pyright: ignore[reportArgumentType] - what tcgetattr gave
         marks = _PASTE_MARKS_OFF if self._editor is not None and _obeys() else ""
         self._show(f"{marks}\n")
+
+
+def _drop_lines(descriptor: int) -> bool:
+    """Drop the lines that were entered while nobody asked; say whether any was not blank."""
+    entered = False
+    while select.select([descriptor], [], [], 0)[0]:
+        line = os.read(descriptor, LINE_LIMIT_BYTES)
+        if not line:  # Ctrl-D, which meant nobody
+            break
+        entered = entered or bool(line.strip())
+    return entered
 
 
 def _obeys() -> bool:
