@@ -13,6 +13,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
+from fisk_ai.toolkit.gate import control_error
+
 T = TypeVar("T")
 
 GRACE_S = 3.0
@@ -72,7 +74,9 @@ async def apart(
     except asyncio.CancelledError:
         if not await _ended(task, what, grace_s) or task.cancelled():
             raise
-        _cancel_later()
+        failure = task.exception()
+        if failure is None or control_error(failure) is None:
+            _cancel_later()  # a deferral ends the run by itself, and is told as what it is
         return task.result()
     if task.done():
         _take_over(context)
