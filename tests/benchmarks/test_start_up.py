@@ -110,7 +110,8 @@ class Home:
                 try:
                     connection, _ = endpoint.accept()
                     took_s = time.perf_counter() - started
-                    connection.close()
+                    with connection:
+                        assert connection.recv(17) == b"POST /v1/messages"
                 finally:
                     command.kill()
         return took_s

@@ -41,6 +41,9 @@ VALUES = {
 }
 
 
+JETSTREAM = "\nharness: {sessions: {backend: jetstream}}"
+
+
 def served(block: str, *keys: str) -> str:
     lines = [VALUES[key] for key in keys]
     return "\n".join([f"expose: {{agent: {{{BLOCKS[block]}}}}}", *lines])
@@ -56,12 +59,7 @@ def test_an_endpoint_asks_for_what_it_needs_in_its_order(
         assert caught.value.key == keys[given]
         asked = "a2a" if keys[given] == "nats_context" and "a2a" in block else block
         assert f"is required when expose.agent.{asked}" in str(caught.value)
-
-
-@pytest.mark.parametrize(("block", "keys"), LACKS.items())
-def test_an_endpoint_asks_for_no_more(read: Read, block: str, keys: list[str]) -> None:
-    backend = "\nharness: {sessions: {backend: jetstream}}"
-    validate(read(served(block, *keys) + backend), Mode.SERVE)
+    validate(read(served(block, *keys) + JETSTREAM), Mode.SERVE)  # and for no more
 
 
 @pytest.mark.parametrize("broker", [Broker.GIVEN, Broker.EMBEDDED])
@@ -70,8 +68,10 @@ def test_a_process_that_has_a_broker_needs_no_context(
     read: Read, block: str, keys: list[str], broker: Broker
 ) -> None:
     kept = [key for key in keys if key != "nats_context"]
-    backend = "\nharness: {sessions: {backend: jetstream}}"
-    validate(read(served(block, *kept) + backend), Mode.SERVE, broker=broker)
+    config = read(served(block, *kept) + JETSTREAM)
+    with pytest.raises(ConfigError, match="nats_context is required"):
+        validate(config, Mode.SERVE, broker=Broker.NAMED)
+    validate(config, Mode.SERVE, broker=broker)
 
 
 def test_a_queue_may_name_a_context_of_its_own(read: Read) -> None:
@@ -96,10 +96,7 @@ def test_sessions_in_files_are_refused_where_any_worker_may_continue_a_run(
         validate(config, Mode.SERVE, broker=broker)
     assert e.value.key == "harness.sessions.backend"
     validate(config, Mode.SERVE, broker=Broker.EMBEDDED)
-
-
-def test_sessions_in_files_do_where_prompts_alone_are_answered(read: Read) -> None:
-    validate(read(served("a2a.prompts", *LACKS["a2a.prompts"])), Mode.SERVE)
+    validate(read(served("a2a.prompts", *LACKS["a2a.prompts"])), Mode.SERVE)  # not behind prompts
 
 
 @pytest.mark.parametrize("mode", [Mode.AGENT, Mode.SERVE])

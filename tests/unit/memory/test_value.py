@@ -58,8 +58,11 @@ def test_what_is_written_is_read(description: str, content: str) -> None:
 @example(b"---\n\n---\n")
 @example(b"---\n---")
 @example(b"---\n\xff: \xfe\n---\n")
-def test_any_bytes_are_read_without_an_error(data: bytes) -> None:
-    value.loads(data)
+def test_any_bytes_are_read_and_none_are_made_up(data: bytes) -> None:
+    memory = value.loads(data)
+    whole = data.decode(errors="replace")
+    assert whole.endswith(memory.content)
+    assert memory.description == "" or memory.content != whole
 
 
 @given(st.text(st.characters(exclude_categories=("Cs",))))
