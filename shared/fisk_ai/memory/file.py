@@ -12,16 +12,14 @@ import builtins
 import contextlib
 import errno
 import os
-import tempfile
-from collections.abc import Callable, Generator, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
 import msgspec
 
-from fisk_ai import options
+from fisk_ai import filestore, options
 from fisk_ai.errors import (
     ConfigError,
     ExistsError,
@@ -148,47 +146,23 @@ class FileMemory:
 
     def _create(self, key: str, memory: Memory) -> None:
         check_room(sum(1 for _ in self._keys()))
-        with self._written(memory) as temporary:
-            try:
-                os.link(temporary, self._path(key))
-            except FileExistsError as exc:
-                raise ExistsError(f'memory "{key}" exists already') from exc
-        self._sync()
+        body = value.dumps(memory.description, memory.content)
+        try:
+            filestore.create(self._path(key), body, prefix=TEMPORARY_PREFIX)
+        except FileExistsError as exc:
+            raise ExistsError(f'memory "{key}" exists already') from exc
 
     def _update(self, key: str, memory: Memory) -> None:
-        with self._written(memory) as temporary:
-            temporary.replace(self._path(key))
-        self._sync()
+        body = value.dumps(memory.description, memory.content)
+        filestore.replace(self._path(key), body, prefix=TEMPORARY_PREFIX)
 
     def _delete(self, key: str) -> bool:
         try:
             self._path(key).unlink()
         except FileNotFoundError:
             return False
-        self._sync()
+        filestore.sync_directory(self._directory)
         return True
-
-    @contextmanager
-    def _written(self, memory: Memory) -> Generator[Path]:
-        """Give a file of the same directory that holds the memory, and remove it afterwards."""
-        fd, name = tempfile.mkstemp(prefix=TEMPORARY_PREFIX, dir=self._directory)
-        temporary = Path(name)
-        try:
-            with os.fdopen(fd, "wb") as file:
-                file.write(value.dumps(memory.description, memory.content))
-                file.flush()
-                os.fsync(file.fileno())
-            yield temporary
-        finally:
-            temporary.unlink(missing_ok=True)
-
-    def _sync(self) -> None:
-        """Make the directory's names last: the model was told that the memory is kept."""
-        fd = os.open(self._directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-        try:
-            os.fsync(fd)
-        finally:
-            os.close(fd)
 
 
 def directory_of(config: MemoryConfig) -> Path:

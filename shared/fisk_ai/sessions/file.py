@@ -31,9 +31,10 @@ from fisk_ai.errors import (
     VersionError,
 )
 from fisk_ai.faults import Point
+from fisk_ai.filestore import sync_directory
 from fisk_ai.sessions import lines, listing, locking
 from fisk_ai.sessions.file_directory import OPTION_KEY
-from fisk_ai.sessions.file_journal import FileJournal, open_journal, sync_directory
+from fisk_ai.sessions.file_journal import FileJournal, open_journal
 from fisk_ai.sessions.fold import fold
 from fisk_ai.sessions.locking import Lock
 from fisk_ai.sessions.records import FORMAT_VERSION, Meta, Record

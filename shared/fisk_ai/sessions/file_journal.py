@@ -17,6 +17,7 @@ from pathlib import Path
 from fisk_ai import faults
 from fisk_ai.errors import EmptyError, NotFoundError, StoreError
 from fisk_ai.faults import Point
+from fisk_ai.filestore import sync_directory
 from fisk_ai.sessions import codec, lines
 from fisk_ai.sessions.file_directory import OPTION_KEY
 from fisk_ai.sessions.locking import Lock
@@ -224,12 +225,3 @@ def write_all(fd: int, data: bytes) -> None:
     rest = memoryview(data)
     while rest:
         rest = rest[os.write(fd, rest) :]
-
-
-def sync_directory(directory: Path) -> None:
-    """Make a new or removed name durable."""
-    fd = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)

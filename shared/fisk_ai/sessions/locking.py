@@ -9,22 +9,18 @@ from __future__ import annotations
 
 import os
 import re
-import sys
 from contextlib import suppress
 from pathlib import Path
 
 from fisk_ai.errors import CorruptError
+from fisk_ai.filestore import lock_at_once
 from fisk_ai.sessions.regular import open_regular
-
-if sys.platform != "win32":
-    import fcntl
 
 FILE_MODE = 0o600
 """Journals hold conversations and conversation tokens: theirs alone who run the agent."""
 
 _ATTEMPTS = 10
 """Tries against a file that deletes keep replacing; more than that is contention, not a race."""
-
 
 _SIGNATURE = re.compile(rb"pid ([0-9]{1,10})\n")
 _SIGNATURE_BYTES = 16
@@ -60,7 +56,7 @@ def acquire(path: Path) -> Lock | None:
     for _ in range(_ATTEMPTS):
         fd = open_regular(path, os.O_RDWR | os.O_CREAT, FILE_MODE)
         try:
-            is_held = _locked(fd)
+            is_held = lock_at_once(fd)
             is_current = is_held and _is_at(path, fd)
         except OSError:
             os.close(fd)
@@ -90,16 +86,6 @@ def _sign(fd: int) -> None:
     with suppress(OSError):
         os.ftruncate(fd, 0)
         os.pwrite(fd, f"pid {os.getpid()}\n".encode(), 0)
-
-
-def _locked(fd: int) -> bool:
-    if sys.platform == "win32":
-        return True  # no such lock there: two writers are not kept apart
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
 
 
 def _is_at(path: Path, fd: int) -> bool:

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import secrets
-import sys
 import time
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
@@ -20,7 +18,7 @@ from typing import TypeVar
 
 import msgspec
 
-from fisk_ai import options
+from fisk_ai import filestore, options
 from fisk_ai.errors import (
     CorruptError,
     ExistsError,
@@ -36,16 +34,12 @@ from fisk_ai.tasks.store import StoreInfo, TaskConfig
 from fisk_ai.tasks.task import Task
 from fisk_ai.text.clock import rfc3339_now
 
-if sys.platform != "win32":
-    import fcntl
-
 T = TypeVar("T")
 
 DIRECTORY = "tasks"
 """The directory's name where none is configured."""
 
 DIRECTORY_MODE = 0o700
-FILE_MODE = 0o600
 """Requests and results are conversations: theirs alone who run the agent."""
 
 TEMPORARY_PREFIX = ".tasktmp-"
@@ -113,12 +107,10 @@ class FileTasks:
         return self._directory / f"{task_id}.json"
 
     def _submit(self, made: Task) -> Task:
-        path = self._path(made.id)
-        with self._written(made) as temporary:
-            try:
-                os.link(temporary, path)
-            except FileExistsError as exc:
-                raise ExistsError(f"task {made.id} exists already") from exc
+        try:
+            filestore.create(self._path(made.id), _bytes_of(made), prefix=TEMPORARY_PREFIX)
+        except FileExistsError as exc:
+            raise ExistsError(f"task {made.id} exists already") from exc
         return made
 
     def _load(self, path: Path) -> Task:
@@ -137,27 +129,15 @@ class FileTasks:
             if present.state == "completed":
                 raise TaskCompletedError(f"task {present.id} has its result; the first one counts")
             done = tasks.completed(present, result, time=rfc3339_now())
-            with self._written(done) as temporary:
-                temporary.replace(path)
+            filestore.replace(path, _bytes_of(done), prefix=TEMPORARY_PREFIX)
         return done
-
-    @contextmanager
-    def _written(self, task: Task) -> Generator[Path]:
-        """Write ``task`` to a file of its own; the caller gives it its name."""
-        temporary = self._directory / f"{TEMPORARY_PREFIX}{secrets.token_hex(8)}"
-        try:
-            _write_synced(temporary, tasks.encode(task))
-            yield temporary
-        finally:
-            temporary.unlink(missing_ok=True)
-        _sync(self._directory)
 
     @contextmanager
     def _locked(self) -> Generator[None]:
         fd = os.open(self._directory, os.O_RDONLY)
         try:
             deadline = time.monotonic() + LOCK_TIMEOUT_S
-            while not _take(fd):
+            while not filestore.lock_at_once(fd):
                 if time.monotonic() > deadline:
                     raise LockedError("another process holds the tasks; try again later")
                 time.sleep(_LOCK_POLL_S)
@@ -179,36 +159,14 @@ def directory_of(config: TaskConfig) -> Path:
     return (config.store_dir or Path()) / (written.directory or DIRECTORY)
 
 
-def _take(fd: int) -> bool:
-    if sys.platform == "win32":
-        return True  # no such lock there: two processes completing at once are not kept apart
-    try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+def _bytes_of(task: Task) -> bytes:
+    return tasks.encode(task) + b"\n"
 
 
 def _read_regular(path: Path) -> bytes:
     refusal = CorruptError(f"{path.name} is no regular file, so it holds no task; remove it")
     with os.fdopen(open_regular(path, os.O_RDONLY, refusal=refusal), "rb") as file:
         return file.read()
-
-
-def _write_synced(path: Path, body: bytes) -> None:
-    fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, FILE_MODE)
-    with os.fdopen(fd, "wb") as file:
-        file.write(body + b"\n")
-        file.flush()
-        os.fsync(fd)
-
-
-def _sync(directory: Path) -> None:
-    fd = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 def _unusable(directory: Path, reason: str) -> SetupError:
