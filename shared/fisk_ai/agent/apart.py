@@ -76,7 +76,7 @@ async def apart(
             raise
         failure = task.exception()
         if failure is None or control_error(failure) is None:
-            _cancel_later()  # a deferral ends the run by itself, and is told as what it is
+            _cancel_later()  # a deferral parks the run by itself, and is told as what it is
         return task.result()
     if task.done():
         _take_over(context)

@@ -12,6 +12,7 @@ import asyncio
 
 from fisk_ai.agent import tool_call
 from fisk_ai.agent.active import ActiveRun
+from fisk_ai.agent.cancellation import is_cancelled
 from fisk_ai.agent.conversation import Batch
 from fisk_ai.agent.ending import TurnEnd, TurnOver
 from fisk_ai.agent.tool_call import Answer
@@ -22,8 +23,8 @@ async def finish(active: ActiveRun, batch: Batch) -> None:
     """Answer every open call and show the model all results as one message.
 
     Raises:
-        TurnOver: the run was asked to park, a call has no result, a record is not durable, or an
-            answer is still awaited from outside; then nothing is shown to the model.
+        TurnOver: the run was asked to park or was cancelled, a call has no result, a record is not
+            durable, or an answer is still awaited from outside; then nothing is shown to the model.
     """
     for call in batch.open_calls():
         if batch.truncated:
@@ -33,6 +34,8 @@ async def finish(active: ActiveRun, batch: Batch) -> None:
             answer = await tool_call.answer(active, call)
         if isinstance(answer, Deferred):
             await _defer(active, batch, answer)
+            if is_cancelled():  # its tool was stopped and put down what it waits for
+                raise TurnOver("suspended")
         else:
             await _record(active, batch, answer)
     if batch.open_deferrals():

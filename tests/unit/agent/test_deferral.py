@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import pytest
 
 from fisk_ai.agent.events import ToolCallEvent, ToolResultEvent
@@ -230,6 +232,32 @@ async def test_a_prompt_is_not_taken_while_a_call_waits(waiting: AgentBench) -> 
     result, _ = await waiting.follow_up("more")
     assert (result.reason, result.follow_up_taken) == ("suspended", False)
     assert "User" not in await waiting.kinds()
+
+
+@pytest.mark.parametrize("journals", [True, False])
+async def test_a_deferral_of_a_tool_that_is_stopped_parks_the_run_with_nothing_more_started(
+    bench: AgentBench, *, journals: bool
+) -> None:
+    asked = asyncio.Event()
+
+    async def ask(raw: bytes) -> str:
+        asked.set()
+        try:
+            await asyncio.Event().wait()
+        except asyncio.CancelledError:
+            raise DeferredError("later") from None
+        return "never"
+
+    wipe = FakeTool(name="wipe", own_tags=("ai:destructive",))
+    bench.tools = [FakeTool(name="ask", effect=ask), wipe]
+    batch = call(("a", "ask"), ("b", "wipe"))
+    checkpoint = Checkpoint(enabled=journals, name="bench")
+    run = asyncio.ensure_future(bench.run(batch, checkpoint=checkpoint))
+    await asked.wait()
+    run.cancel()
+    result, error = await run
+    assert (result.reason, error, wipe.calls) == ("suspended", None, [])
+    assert [item.tool_use_id for item in result.deferred] == ["a"]
 
 
 async def test_a_call_may_wait_without_a_journal(bench: AgentBench, phone: FakeTool) -> None:
