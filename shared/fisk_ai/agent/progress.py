@@ -10,6 +10,7 @@ import time
 from dataclasses import replace
 
 from fisk_ai.agent.active import ActiveRun
+from fisk_ai.agent.apart import said
 from fisk_ai.agent.hooks import AtRunEnd
 from fisk_ai.agent.options import RunOptions, RunResult, Stats
 from fisk_ai.llm.trace import TraceSummary
@@ -60,8 +61,7 @@ class Progress:
         try:
             await hook(end)
         except Exception as exc:  # noqa: BLE001 - the run is over, and its outcome stands
-            text = str(exc) or type(exc).__name__
-            await active.warn("run_end_hook", error=text)
+            await active.warn("run_end_hook", error=said(exc))
 
     async def _close_trace(self, active: ActiveRun, *, suspended: bool) -> None:
         trace, stats = self._options.trace, active.stats

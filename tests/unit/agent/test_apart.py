@@ -234,11 +234,12 @@ async def test_what_no_hook_may_do_ends_its_run_as_an_error(
     assert str(error) == f"pre_model_call hook: {words}"
 
 
+@pytest.mark.parametrize("misdeed", [exits, is_mute])
 async def test_the_last_hook_can_neither_end_the_process_nor_change_the_outcome(
-    bench: AgentBench,
+    bench: AgentBench, misdeed: Effect
 ) -> None:
     async def end(told: AtRunEnd) -> None:
-        sys.exit(1)
+        await misdeed(b"")
 
     bench.tools = [FakeTool(name="look")]
     result, error = await bench.run(say("done"), hooks=Hooks(run_end=end))
