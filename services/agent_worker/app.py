@@ -13,7 +13,6 @@ from agent_worker.place import Place
 from agent_worker.ready import ReadyLine
 from agent_worker.resources import Built
 from agent_worker.stopping import Stopping
-from agent_worker.stores import base_of
 from fisk_ai import faults
 from fisk_ai.agent.hooks import Hooks
 from fisk_ai.bus.service import Service as MicroService
@@ -91,7 +90,7 @@ class _Worker:
                 hooks=built.additions.hooks or Hooks(),
                 memory_store=built.memory,
                 trace=built.debug.trace,
-                store_dir=base_of(config),
+                store_dir=config.base,
                 verbose=arguments.verbose,
             )
         )

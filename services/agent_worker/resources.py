@@ -17,7 +17,7 @@ from agent_worker.additions import Additions
 from agent_worker.arguments import Arguments
 from agent_worker.debug_files import DebugFiles, open_debug_files
 from agent_worker.place import URL_VARIABLE, Place, connection_options
-from agent_worker.stores import base_of, memory_store, session_store
+from agent_worker.stores import memory_store, session_store
 from fisk_ai.bus.connection import Connection, connect
 from fisk_ai.config import Broker, Config, Mode, load
 from fisk_ai.errors import FiskError, SetupError
@@ -164,7 +164,7 @@ def assemble_tools(
     """
     sources = toolset.Sources(
         app_tools=application.tools,
-        builtins=assemble.build(config, memory=memory, base=base_of(config)),
+        builtins=assemble.build(config, memory=memory),
         custom_tools=additions.tools,
     )
     assembled, _ = toolset.build(

@@ -11,11 +11,6 @@ from fisk_ai.sessions import choice
 from fisk_ai.sessions import store as sessions
 
 
-def base_of(config: Config) -> Path | None:
-    """Return where relative directories of the configuration start, ``None`` for where we are."""
-    return Path(config.root_directory) if config.root_directory else None
-
-
 def session_store(
     config: Config, state_dir: Path | None, environ: Mapping[str, str]
 ) -> sessions.Store:
@@ -29,7 +24,7 @@ def session_store(
         declared.backend,
         declared.options,
         state_dir=str(state_dir) if state_dir is not None else None,
-        base=base_of(config),
+        base=config.base,
         environ=environ,
     )
 
@@ -51,6 +46,6 @@ def memory_store(config: Config) -> MemoryStore | None:
         MemoryConfig(
             identity=config.identity,
             options=declared.options,
-            base=base_of(config),
+            base=config.base,
         ),
     )

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from fisk_ai.cli import provider_check
 from fisk_ai.cli.info_tools import Offer
@@ -58,7 +57,7 @@ def _refused_by(require: Callable[[Config], None], config: Config) -> Iterator[F
 
 def _require_sessions(config: Config) -> None:
     declared = config.harness.sessions
-    given = StoreConfig(options=declared.options, store_dir=_base(config), environ=os.environ)
+    given = StoreConfig(options=declared.options, store_dir=config.base, environ=os.environ)
     if declared.backend == FILE_BACKEND:
         directory_of(given)
         return
@@ -73,9 +72,7 @@ def _require_memory(config: Config) -> None:
         return
     from fisk_ai.memory.builtin import store  # noqa: PLC0415 - for agents with memory alone
 
-    given = store.MemoryConfig(
-        identity=config.identity, options=declared.options, base=_base(config)
-    )
+    given = store.MemoryConfig(identity=config.identity, options=declared.options, base=config.base)
     store.check(declared.backend, given)
 
 
@@ -86,7 +83,3 @@ def _require_card(config: Config) -> None:
     from fisk_ai.a2a.cards import build_card  # noqa: PLC0415 - for agents with a card alone
 
     build_card(config)
-
-
-def _base(config: Config) -> Path | None:
-    return Path(config.root_directory) if config.root_directory else None

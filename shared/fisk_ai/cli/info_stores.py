@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
 
 from fisk_ai.cli.stores import configured_directory
 from fisk_ai.config import Config
@@ -68,10 +67,10 @@ def _memory_directory(config: Config) -> str:
     from fisk_ai.memory.file import directory_of  # noqa: PLC0415 - for agents with memory alone
     from fisk_ai.memory.store import MemoryConfig  # noqa: PLC0415 - likewise
 
-    base = Path(config.root_directory) if config.root_directory else None
     options = config.harness.memory.options
+    given = MemoryConfig(identity=config.identity, options=options, base=config.base)
     try:
-        directory = directory_of(MemoryConfig(identity=config.identity, options=options, base=base))
+        directory = directory_of(given)
     except FiskError as exc:
         return f"refused: {for_terminal(str(exc), PATH_LIMIT)}"
     return for_terminal(str(directory.absolute()), PATH_LIMIT)

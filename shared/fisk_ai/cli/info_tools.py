@@ -48,10 +48,9 @@ class Offer:
 
 def offer(config: Config, application: LoadedApplication) -> Offer:
     """Return the tools of a run; nothing is opened for them."""
-    base = Path(config.root_directory) if config.root_directory else None
     builtins, fault = Builtins(), None
     try:
-        builtins = assemble.build(config, memory=None, base=base)
+        builtins = assemble.build(config, memory=None)
         assembled, _ = toolset.build(
             toolset.Sources(app_tools=application.tools, builtins=builtins),
             supports_tool_search=False,

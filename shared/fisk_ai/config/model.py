@@ -108,6 +108,11 @@ class Config(Block):
         return self._origin.directory
 
     @property
+    def base(self) -> Path | None:
+        """Where programs run and relative directories start, ``None`` for where we are."""
+        return Path(self.root_directory) if self.root_directory else None
+
+    @property
     def named_identity(self) -> bool:
         """Whether a person chose the identity; a derived one may be shared by unrelated agents."""
         return bool(self.identity) and self.identity != self._origin.derived_identity

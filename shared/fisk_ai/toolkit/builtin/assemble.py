@@ -68,5 +68,5 @@ def _enabled(
 
         tools = memory_tools(memory, read_only=harness.memory.read_only)
         yield from ((tool, MEMORY_FEATURE) for tool in tools)
-    root = Path(config.root_directory) if config.root_directory else base
+    root = config.base or base
     yield from ((tool, TOOLS_FEATURE) for tool in harness_tools.build(harness.tools, base=root))

@@ -65,7 +65,7 @@ async def load(
     document = await introspect(
         program,
         environ=without_configured(environ, config),
-        directory=_directory(config),
+        directory=config.base,
         timeout_s=timeout_s,
     )
     return assemble(config, document, program=program, environ=environ)
@@ -91,7 +91,7 @@ def assemble(
     selected = [leaf for leaf in found if selection.keeps(leaf.tool_name, leaf.tags)]
     check_names(selected)
     host = Host(
-        program=program, environ=without_configured(environ, config), directory=_directory(config)
+        program=program, environ=without_configured(environ, config), directory=config.base
     )
     return LoadedApplication(
         tools=tuple(_tool(leaf, offered, host) for leaf in selected),
@@ -141,10 +141,6 @@ def resolve_application(config: Config, environ: Mapping[str, str]) -> Path | No
         f"{meant}",
         key="application_path",
     )
-
-
-def _directory(config: Config) -> Path | None:
-    return Path(config.root_directory) if config.root_directory else None
 
 
 def _tool(leaf: Leaf, offered: Sequence[Flag], host: Host) -> CommandTool:
