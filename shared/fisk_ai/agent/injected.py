@@ -25,7 +25,7 @@ def require_fit(options: RunOptions) -> None:
                 f'"{config.source}" enables harness.memory and the run was given no memory_store',
                 key="harness.memory",
             )
-        if "backend" in memory.model_fields_set:
+        if memory.declared:
             running = options.memory_store.info().backend
             _require_same(config, "memory_store", running, "harness.memory.backend", memory.backend)
     sessions = config.harness.sessions

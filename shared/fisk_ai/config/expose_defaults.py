@@ -6,7 +6,7 @@ A number that cannot be meant, such as no worker at all, is the default.
 from __future__ import annotations
 
 from fisk_ai.config.checks import unique, word
-from fisk_ai.config.expose import A2A, Expose, Jobs, Mcp, Slack, Web
+from fisk_ai.config.expose import A2A, Expose, Jobs, Mcp, Prompts, Slack, Web
 
 
 def normalise_expose(expose: Expose) -> Expose:
@@ -40,11 +40,12 @@ def _normal_mcp(mcp: Mcp) -> Mcp:
 def _normal_a2a(a2a: A2A) -> A2A:
     if a2a.prompts is None:
         return a2a
+    blank = Prompts()
     prompts = a2a.prompts.model_copy(
         update={
-            "workers": max(a2a.prompts.workers, 1),
-            "approve": word(a2a.prompts.approve, "caller"),
-            "approvals": word(a2a.prompts.approvals, "deny"),
+            "workers": _positive(a2a.prompts.workers, blank.workers),
+            "approve": word(a2a.prompts.approve, blank.approve),
+            "approvals": word(a2a.prompts.approvals, blank.approvals),
         }
     )
     return a2a.model_copy(update={"prompts": prompts})

@@ -10,11 +10,10 @@ from fisk_ai.config.block import Block, Text, Whole, seconds
 
 DEFAULT_TOOL_TIMEOUT_S: Final = 300.0
 DEFAULT_EMBEDDINGS_TIMEOUT_S: Final = 30.0
-DEFAULT_SESSION_BACKEND: Final = "file"
-DEFAULT_MEMORY_BACKEND: Final = "file"
+DEFAULT_BACKEND: Final = "file"
 DEFAULT_PII_MODE: Final = "redact"
 PII_OFF: Final = "off"
-PII_MODES: Final = ("redact", "reject", "off")
+PII_MODES: Final = (DEFAULT_PII_MODE, "reject", PII_OFF)
 
 
 class HumanInTheLoop(Block):
@@ -31,19 +30,24 @@ class BuiltinTool(Block):
     options: dict[str, object] = Field(default_factory=dict)
 
 
-class Memory(Block):
-    """Notes the agent keeps between conversations; ``options`` belong to the backend."""
+class Stored(Block):
+    """What is kept by a backend; ``options`` belong to it."""
 
-    enabled: bool = False
-    backend: Text = DEFAULT_MEMORY_BACKEND
-    no_index: bool = False
-    read_only: bool = False
+    backend: Text = DEFAULT_BACKEND
     options: dict[str, object] = Field(default_factory=dict)
 
     @property
     def declared(self) -> bool:
         """Whether the file names the backend, or leaves it to the default."""
         return "backend" in self.model_fields_set
+
+
+class Memory(Stored):
+    """Notes the agent keeps between conversations."""
+
+    enabled: bool = False
+    no_index: bool = False
+    read_only: bool = False
 
 
 class Citation(Block):
@@ -84,16 +88,8 @@ class Knowledge(Block):
     embeddings: Embeddings | None = None
 
 
-class Sessions(Block):
-    """Where conversations are journaled; ``options`` belong to the backend."""
-
-    backend: Text = DEFAULT_SESSION_BACKEND
-    options: dict[str, object] = Field(default_factory=dict)
-
-    @property
-    def declared(self) -> bool:
-        """Whether the file names the backend, or leaves it to the default."""
-        return "backend" in self.model_fields_set
+class Sessions(Stored):
+    """Where conversations are journaled."""
 
 
 class Pii(Block):

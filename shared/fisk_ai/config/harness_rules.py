@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Final, TypeVar
 
 from fisk_ai.config import citations
 from fisk_ai.config.checks import check_choice, check_duration, unique, word
@@ -13,8 +13,7 @@ from fisk_ai.config.harness import (
     Embeddings,
     Harness,
     Knowledge,
-    Memory,
-    Sessions,
+    Stored,
 )
 from fisk_ai.config.scalar import quote
 from fisk_ai.errors import ConfigError
@@ -23,6 +22,8 @@ BUILTIN_TOOLS: Final = ("read_file", "base64_encode")
 """Tools that an entry of ``harness.tools`` enables; others belong to a block of their own."""
 
 _TOOLS: Final = "harness.tools"
+
+S = TypeVar("S", bound=Stored)
 
 
 def check_pii(harness: Harness) -> None:
@@ -76,8 +77,8 @@ def normalise_harness(harness: Harness) -> Harness:
             "confirm_tags": unique(harness.confirm_tags),
             "pii": harness.pii.model_copy(update={"mode": mode}),
             "tools": [_trimmed(tool) for tool in harness.tools],
-            "memory": _named_memory(harness.memory),
-            "sessions": _named_sessions(harness.sessions),
+            "memory": _with_backend(harness.memory),
+            "sessions": _with_backend(harness.sessions),
         }
     )
 
@@ -104,13 +105,9 @@ def _trimmed(tool: BuiltinTool) -> BuiltinTool:
     return tool.model_copy(update={"name": tool.name.strip()})
 
 
-def _named_memory(memory: Memory) -> Memory:
+def _with_backend(block: S) -> S:
     """Leave an empty backend to the default, so that nothing counts as declared."""
-    if memory.backend:
-        return memory
-    written = {name: getattr(memory, name) for name in memory.model_fields_set - {"backend"}}
-    return Memory.model_validate(written)
-
-
-def _named_sessions(sessions: Sessions) -> Sessions:
-    return sessions if sessions.backend else Sessions(options=sessions.options)
+    if block.backend:
+        return block
+    written = {name: getattr(block, name) for name in block.model_fields_set - {"backend"}}
+    return type(block).model_validate(written)

@@ -9,20 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from enum import StrEnum
 from typing import Final
 
 from fisk_ai.config.model import Config
 from fisk_ai.errors import ConfigError
-
-
-class Standing(StrEnum):
-    """How far a key is in this release."""
-
-    CONSUMED = "consumed"
-    HOLDS = "holds"
-    RESERVED = "reserved"
-    UNBUILT = "unbuilt"
 
 
 @dataclass(frozen=True, slots=True)

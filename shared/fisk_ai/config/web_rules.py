@@ -54,10 +54,10 @@ def _is_origin(origin: str) -> bool:
     except ValueError:
         return False
     named = bool(parts.hostname) and "@" not in parts.netloc and "*" not in parts.netloc
-    return named and parts.scheme in ("http", "https") and origin == origin_of(parts.geturl())
+    return named and parts.scheme in ("http", "https") and origin == _origin_of(parts.geturl())
 
 
-def origin_of(url: str) -> str:
+def _origin_of(url: str) -> str:
     """Return the scheme, host and port of ``url`` as a browser spells them."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc.lower()}"
