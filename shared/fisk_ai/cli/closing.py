@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from fisk_ai.cli.endings import CRASHED, PARKED, ending, may_resume
 from fisk_ai.cli.hosting import Hosted
-from fisk_ai.cli.resume_command import ANSWER_FLAGS, answer_command, resume_command
+from fisk_ai.cli.resume_command import answer_command, resume_command
 from fisk_ai.cli.run_flags import RunFlags
 from fisk_ai.cli.turn import Turn, TurnEnd
 from fisk_ai.errors import FiskError
@@ -109,8 +109,8 @@ class Closing:
         if state is None or (not self.is_chat and _repeats(state)):
             return
         session_id = self.session_id(turn)
-        flags = _answer_flags(state)
-        if code == "deferred" and flags:
+        flags = _answer_flags(state) if code == "deferred" else ""
+        if flags:
             self.view.note(f"answer with {flags}: {answer_command(session_id, self.flags)}")
         self.view.note(f"resume with: {resume_command(session_id, self.flags)}")
 
@@ -123,8 +123,10 @@ class Closing:
 
 def _answer_flags(state: RunState) -> str:
     """Return how what the session waits for is answered; empty where no person can."""
-    asked = (ANSWER_FLAGS.get(item.tool_name) for item in state.open_deferrals)
-    return " or ".join(sorted({flag for flag in asked if flag is not None}))
+    from fisk_ai.cli.session_waiting import QUESTIONS  # noqa: PLC0415 - few runs end so
+
+    kinds = {QUESTIONS.get(item.tool_name) for item in state.open_deferrals}
+    return " or ".join(sorted(f"--{kind}" for kind in kinds if kind is not None))
 
 
 def _repeats(state: RunState) -> bool:

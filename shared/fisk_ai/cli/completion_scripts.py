@@ -48,12 +48,12 @@ class Place:
 
 def bash(places: Sequence[Place]) -> str:
     """Return the script for bash."""
-    return _filled(_BASH, places, _bash_place, _bash_flag)
+    return _filled(_BASH, places, _bash_place, "words='{}'")
 
 
 def zsh(places: Sequence[Place]) -> str:
     """Return the script for zsh."""
-    return _filled(_ZSH, places, _zsh_place, _zsh_flag)
+    return _filled(_ZSH, places, _zsh_place, "offers=({})")
 
 
 def fish(places: Sequence[Place]) -> str:
@@ -73,9 +73,11 @@ def _filled(
     script: str,
     places: Sequence[Place],
     place_line: Callable[[Place], str],
-    flag_line: Callable[[Flag], str],
+    offers: str,
 ) -> str:
+    """Fill in a script of the Bourne family; ``offers`` assigns the words that it offers."""
     flags = {flag.name: flag for flag in _valued(places)}
+    lines = (_flag_line(flags[name], offers) for name in sorted(flags))
     parts: Mapping[str, str] = {
         "@VALUED@": "|".join(sorted(flags)),
         "@MOVES@": "\n".join(
@@ -83,7 +85,7 @@ def _filled(
             for place in places
             if place.path
         ),
-        "@FLAGS@": "\n".join(filter(None, (flag_line(flags[name]) for name in sorted(flags)))),
+        "@FLAGS@": "\n".join(filter(None, lines)),
         "@PLACES@": "\n".join(map(place_line, places)),
     }
     for mark, text in parts.items():
@@ -95,21 +97,21 @@ def _valued(places: Sequence[Place]) -> Iterator[Flag]:
     return (flag for place in places for flag in place.flags if flag.argument.kind)
 
 
+def _flag_line(flag: Flag, offers: str) -> str:
+    match flag.argument.kind:
+        case "id":
+            return f"        {flag.name}) ids=1 ;;"
+        case "choice":
+            return f"        {flag.name}) {offers.format(' '.join(flag.argument.choices))} ;;"
+        case _:
+            return ""
+
+
 def _bash_place(place: Place) -> str:
     flags = " ".join(flag.name for flag in place.flags)
     words = " ".join([*(name for name, _ in place.commands), *place.argument.choices])
     ids = " ids=1" if place.argument.kind == "id" else ""
     return f"        '{place.path}') flags='{flags}' words='{words}'{ids} ;;"
-
-
-def _bash_flag(flag: Flag) -> str:
-    match flag.argument.kind:
-        case "id":
-            return f"        {flag.name}) ids=1 ;;"
-        case "choice":
-            return f"        {flag.name}) words='{' '.join(flag.argument.choices)}' ;;"
-        case _:
-            return ""
 
 
 def _zsh_place(place: Place) -> str:
@@ -118,16 +120,6 @@ def _zsh_place(place: Place) -> str:
     offers = " ".join(_described(name, text) for name, text in words)
     ids = " ids=1" if place.argument.kind == "id" else ""
     return f"        '{place.path}') flags=({flags}) offers=({offers}){ids} ;;"
-
-
-def _zsh_flag(flag: Flag) -> str:
-    match flag.argument.kind:
-        case "id":
-            return f"        {flag.name}) ids=1 ;;"
-        case "choice":
-            return f"        {flag.name}) offers=({' '.join(flag.argument.choices)}) ;;"
-        case _:
-            return ""
 
 
 def _described(name: str, text: str) -> str:

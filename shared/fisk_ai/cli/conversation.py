@@ -269,6 +269,7 @@ class Conversation:
     async def _drop(self) -> None:
         """Put the conversation aside: the next prompt begins a new one."""
         await self.closing.saved(self.turn)
+        self.handle = Handle()
         self.closing.known, self.closing.busy_s = "", 0.0
         self.turn = Turn(view=self.view, prompter=self.prompter)
 

@@ -37,8 +37,7 @@ _STAYED_BUSY = "the conversation stayed busy"
 class Exchanges:
     """What the terminal asks of its agent.
 
-    ``force`` goes on although the configuration changed; ``stopped`` says that a person asked the
-    agent to stop.
+    ``force`` goes on although the configuration changed.
     """
 
     client: AgentClient
@@ -47,7 +46,6 @@ class Exchanges:
     prompter: TerminalPrompter
     interrupts: Interrupts
     force: bool = False
-    stopped: bool = False
     _stopping: list[asyncio.Task[None]] = field(default_factory=list[asyncio.Task[None]])
 
     async def run(self, request: AnyRequest, turn: Turn) -> TurnEnd:
@@ -58,7 +56,7 @@ class Exchanges:
         """
 
         def ask_to_stop(number: signal.Signals) -> None:
-            self.stopped = True  # nothing is to start any more, a late answer included
+            turn.stopped = True  # nothing is to start any more, a late answer included
             typed = number == signal.SIGINT and self.prompter.can_prompt()
             again = "press ^C again to leave it" if typed else "a second signal leaves it"
             self.view.note(f"asked the run to stop at its next boundary; {again}")
@@ -73,7 +71,7 @@ class Exchanges:
 
     async def settle_answers(self, turn: Turn, end: TurnEnd) -> TurnEnd:
         """Send the answers that came too late; what they start is the new end."""
-        if end.unsent and self.stopped:
+        if end.unsent and turn.stopped:
             self.view.note("your answer crossed the request to stop and is not sent; a resume asks")
             return end
         for answer in end.unsent:
@@ -97,7 +95,7 @@ class Exchanges:
         """Send an answer, and again while the agent is busy and nobody wants it to stop."""
         answered = await self.run(self._late(answer, turn), turn)
         for _ in range(LATE_ATTEMPTS - 1):
-            if answered.code not in BUSY or self.stopped:
+            if answered.code not in BUSY or turn.stopped:
                 break
             await asyncio.sleep(LATE_PAUSE_S)
             answered = await self.run(self._late(answer, turn), turn)

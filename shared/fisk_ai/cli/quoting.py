@@ -5,11 +5,20 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Iterable
+from pathlib import Path
 
 
-def command_line(words: Iterable[str]) -> str:
-    """Return ``words`` as a line for a shell, with nothing in it that a terminal acts on."""
-    return " ".join(map(_quoted, words))
+def command_line(words: Iterable[str], *paths: tuple[str, str | None]) -> str:
+    """Return a line for a shell, with nothing in it that a terminal acts on.
+
+    Behind ``words`` stands each flag of ``paths`` that has a path, absolute, so that the line means
+    the same in any directory.
+    """
+    typed = list(words)
+    for flag, path in paths:
+        if path:
+            typed += [flag, str(Path(path).absolute())]
+    return " ".join(map(_quoted, typed))
 
 
 def _quoted(word: str) -> str:

@@ -116,12 +116,9 @@ def directory_of(arguments: argparse.Namespace) -> Path | None:
 
 def command_of(words: Sequence[str], arguments: argparse.Namespace) -> str:
     """Return a command to type, with the flags that make it look at the same store."""
-    typed = ["fisk-ai", *words]
-    for flag, value in (
+    return command_line(
+        ("fisk-ai", *words),
         ("--config", arguments.config),
         ("--state-dir", arguments.state_dir),
         ("--root-dir", arguments.root_dir),
-    ):
-        if value:
-            typed += [flag, str(Path(value).absolute())]
-    return command_line(typed)
+    )

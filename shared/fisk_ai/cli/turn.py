@@ -74,13 +74,15 @@ class TurnEnd:
 class Turn:
     """The handlers of one turn's tasks; counts what it sees, for the summary.
 
-    ``token`` and ``bound`` are the conversation's.
+    ``token`` and ``bound`` are the conversation's; ``stopped`` says that a person asked the agent
+    to stop this turn.
     """
 
     view: LineView
     prompter: TerminalPrompter
     token: str = ""
     bound: int = 0
+    stopped: bool = False
     llm_calls: int = 0
     tool_calls: int = 0
     _answered: bool = field(default=False)

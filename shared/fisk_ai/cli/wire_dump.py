@@ -32,7 +32,7 @@ def open_dump(directory: Path) -> tuple[Dump, Callable[[], None]]:
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND, 0o600)
     except OSError as exc:
         raise SetupError(f"{FILE} cannot be created: {exc.strerror}", key="--a2a-debug") from exc
-    dump = _WireDump(directory / FILE, descriptor)
+    dump = _WireDump(path, descriptor)
     return dump.write, dump.close
 
 
