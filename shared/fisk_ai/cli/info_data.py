@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TypeVar
 
-from fisk_ai.config import Config, export
-from fisk_ai.config.export import Export, Setting
-from fisk_ai.config.export_rules import fault
+from fisk_ai.config import Config, telemetry_export
+from fisk_ai.config.harness import PII_OFF
 from fisk_ai.config.references import redact_url
+from fisk_ai.config.telemetry_export import Export, Setting
+from fisk_ai.config.telemetry_rules import fault
 from fisk_ai.render.tables import Document, terminal_width
 from fisk_ai.text.sanitise import for_terminal
 
@@ -16,7 +17,6 @@ TEXT_LIMIT = 128
 ADDRESS_LIMIT = 400
 """Code points of one text; the configuration or the environment chose it."""
 
-OFF = "off"
 _MODES: Mapping[str, str] = {
     "redact": "redact (a hit is replaced by its type)",
     "reject": "reject (a prompt with a hit is refused, a result with one withheld)",
@@ -28,8 +28,8 @@ def pii(config: Config) -> str:
     """Return the section that says what is kept from the model."""
     page = Document("PII scanning", terminal_width())
     mode = config.harness.pii.mode
-    if mode == OFF:
-        page.item("Mode", OFF)
+    if mode == PII_OFF:
+        page.item("Mode", PII_OFF)
         page.item("Scanned", "nothing")
         return page.text()
     page.item("Mode", _MODES[mode])
@@ -49,14 +49,14 @@ def pii(config: Config) -> str:
 
 def telemetry(config: Config, environ: Mapping[str, str]) -> str:
     """Return the section of a file or an environment that speaks of telemetry, else nothing."""
-    related = any(environ.get(name) for name in export.RELATED)
+    related = any(environ.get(name) for name in telemetry_export.RELATED)
     if not related and not config.telemetry.model_fields_set:
         return ""
-    found = export.resolve(config, environ)
+    found = telemetry_export.resolve(config, environ)
     page = Document("Telemetry", terminal_width())
     page.item("Enabled", f"no ({found.off_by})" if found.off_by else "yes")
     page.item("Export", "not built yet: nothing is exported")
-    page.optional("Set in vain", ", ".join(export.unused(found, environ)))
+    page.optional("Set in vain", ", ".join(telemetry_export.unused(found, environ)))
     page.optional("Invalid", for_terminal(fault(config, found, environ), ADDRESS_LIMIT))
     page.item("Endpoint", _with_origin(found.endpoint, redact_url(found.endpoint.value)))
     page.item("Service name", _with_origin(found.service_name, found.service_name.value))

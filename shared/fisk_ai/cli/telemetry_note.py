@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from fisk_ai.config import export
+from fisk_ai.config import telemetry_export
 
 if TYPE_CHECKING:
     from fisk_ai.config import Config
@@ -19,8 +19,8 @@ _IN_THE_FILE = "telemetry.enabled"
 
 def telemetry_note(config: Config, environ: Mapping[str, str], *, flag: bool) -> str:
     """Return the sentence, empty where nothing is set; ``flag``: ``--no-telemetry`` was typed."""
-    found = export.resolve(config, environ, flag=flag)
-    names = export.unused(found, environ)
+    found = telemetry_export.resolve(config, environ, flag=flag)
+    names = telemetry_export.unused(found, environ)
     if not names:
         return ""
     given = f"note: {', '.join(names)} {'is' if len(names) == 1 else 'are'} set but"

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
+from fisk_ai.config.checks import word
 from fisk_ai.config.model import Config
 
 Value = TypeVar("Value")
@@ -65,7 +66,7 @@ class Export:
 def resolve(config: Config, environ: Mapping[str, str], *, flag: bool = False) -> Export:
     """Return every setting with its origin; ``flag`` says that ``--no-telemetry`` was typed.
 
-    Nothing is judged here: :func:`fisk_ai.config.export_rules.fault` does that.
+    Nothing is judged here: :func:`fisk_ai.config.telemetry_rules.fault` does that.
     """
     telemetry = config.telemetry
     capture = telemetry.capture
@@ -93,7 +94,7 @@ def resolve(config: Config, environ: Mapping[str, str], *, flag: bool = False) -
             else Setting(value=True, origin="default")
         ),
         capture=capture.enabled,
-        capture_messages=capture.messages.strip().lower() or "delta",
+        capture_messages=word(capture.messages, "delta"),
         capture_bytes=_capture_bytes(config, environ),
     )
 

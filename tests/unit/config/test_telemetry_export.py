@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 
 from fisk_ai.config import Config
-from fisk_ai.config import export as telemetry
-from fisk_ai.config.export_rules import fault
+from fisk_ai.config import telemetry_export as telemetry
+from fisk_ai.config.telemetry_rules import fault
 
 Read = Callable[..., Config]
 ON = "identity: cow\ntelemetry: {enabled: true, %s}"

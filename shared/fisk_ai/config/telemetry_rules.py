@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import SplitResult, urlsplit
 
-from fisk_ai.config.export import HEADERS, PROTOCOLS, Export
 from fisk_ai.config.model import Config
 from fisk_ai.config.references import refused_url
 from fisk_ai.config.scalar import quote
+from fisk_ai.config.telemetry_export import HEADERS, PROTOCOLS, Export
 
 GRPC_PORT: Final = 4317
 MIN_CAPTURE_BYTES: Final = 256
