@@ -30,6 +30,12 @@ _KINDS: Final = {
 _EXPECTED: Final = re.compile(r"Expected `(\w+)`, got `(\w+)`")
 
 
+class _FileOptions(msgspec.Struct, frozen=True):
+    """The options of a backend that keeps files; an empty ``directory`` stands for its own."""
+
+    directory: str = ""
+
+
 def decode(what: str, options: Mapping[str, object], shape: type[T], *, key: str) -> T:
     """Read ``options`` into ``shape``; what is left out has the shape's defaults.
 
@@ -49,6 +55,18 @@ def decode(what: str, options: Mapping[str, object], shape: type[T], *, key: str
         except msgspec.ValidationError as exc:
             raise invalid(what, f"{name} {_reason(exc)}", key=key, name=name) from exc
     return msgspec.convert(dict(options), shape)
+
+
+def directory(what: str, options: Mapping[str, object], *, key: str) -> str:
+    """Read the options of a backend that keeps files and return its directory; as :func:`decode`.
+
+    Raises:
+        ConfigError: an option that is none, or a directory that no path can be.
+    """
+    written = decode(what, options, _FileOptions, key=key).directory
+    if "\0" in written:
+        raise invalid(what, "directory must be a path", key=key, name="directory")
+    return written
 
 
 def invalid(what: str, reason: str, *, key: str, name: str) -> ConfigError:

@@ -17,8 +17,6 @@ from functools import partial
 from pathlib import Path
 from typing import Final, TypeVar
 
-import msgspec
-
 from fisk_ai import filestore, options
 from fisk_ai.errors import (
     ConfigError,
@@ -44,12 +42,6 @@ DIRECTORY_MODE: Final = 0o700
 SUFFIX: Final = ".md"
 TEMPORARY_PREFIX: Final = ".memtmp-"
 """No memory's name begins with a dot, so what a killed writer left behind is never listed."""
-
-
-class FileOptions(msgspec.Struct, frozen=True):
-    """The options of this backend; ``directory`` empty stands for ``memory/<identity>``."""
-
-    directory: str = ""
 
 
 class FileMemory:
@@ -171,11 +163,7 @@ def directory_of(config: MemoryConfig) -> Path:
     Raises:
         ConfigError: an option this backend does not take, or no name to make a directory of.
     """
-    what = f"{BACKEND} memory"
-    directory = options.decode(what, config.options, FileOptions, key=OPTIONS_KEY).directory
-    if "\0" in directory:
-        reason = "directory must be a path"
-        raise options.invalid(what, reason, key=OPTIONS_KEY, name="directory")
+    directory = options.directory(f"{BACKEND} memory", config.options, key=OPTIONS_KEY)
     return (config.base or Path()) / (directory or _default_directory(config.identity))
 
 

@@ -16,8 +16,6 @@ from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
-import msgspec
-
 from fisk_ai import filestore, options
 from fisk_ai.errors import (
     CorruptError,
@@ -49,13 +47,6 @@ LOCK_TIMEOUT_S = 10.0
 """Longest wait for another process's replacement, which takes milliseconds."""
 
 _LOCK_POLL_S = 0.01
-_WHAT = "file task store"
-
-
-class FileOptions(msgspec.Struct, frozen=True):
-    """The options of this backend; ``directory`` empty stands for ``tasks``."""
-
-    directory: str = ""
 
 
 class FileTasks:
@@ -152,11 +143,8 @@ def directory_of(config: TaskConfig) -> Path:
     Raises:
         ConfigError: an option that this backend does not take.
     """
-    written = options.decode(_WHAT, config.options, FileOptions, key="options")
-    if "\0" in written.directory:
-        reason = "directory must be a path"
-        raise options.invalid(_WHAT, reason, key="options", name="directory")
-    return (config.store_dir or Path()) / (written.directory or DIRECTORY)
+    written = options.directory("file task store", config.options, key="options")
+    return (config.store_dir or Path()) / (written or DIRECTORY)
 
 
 def _bytes_of(task: Task) -> bytes:
