@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fisk_ai import published
 from fisk_ai.a2a import codec, schema
 from fisk_ai.a2a import messages as m
 from fisk_ai.errors import ProtocolError
@@ -41,14 +42,14 @@ def is_taken(body: bytes) -> bool:
 
 def test_the_files_are_what_the_message_classes_make() -> None:
     files = {path.name: path.read_text() for path in schema.DIRECTORY.glob("*.json")}
-    assert files == {name: schema.text_of(document) for name, document in DOCUMENTS.items()}, (
+    assert files == {name: published.text_of(document) for name, document in DOCUMENTS.items()}, (
         "run python -m fisk_ai.a2a.schema"
     )
 
 
 def test_writing_the_files_leaves_no_schema_of_an_id_that_is_gone(tmp_path: Path) -> None:
     (tmp_path / "event.gone.json").write_text("{}")
-    schema.write(tmp_path)
+    published.write(tmp_path, DOCUMENTS)
     assert {path.name for path in tmp_path.iterdir()} == set(DOCUMENTS)
 
 

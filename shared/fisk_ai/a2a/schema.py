@@ -7,7 +7,6 @@ the same, and ``python -m fisk_ai.a2a.schema`` writes the files anew.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
@@ -18,13 +17,11 @@ from msgspec import Struct
 from fisk_ai.a2a.events import BLOCKS
 from fisk_ai.a2a.header import NAMESPACE, Header
 from fisk_ai.a2a.messages import EVENT_PREFIX, MESSAGES, DiscoveryRequest, FixedMessage
-
-Schema = dict[str, Any]
+from fisk_ai.published import Schema, by_name, opening, write
 
 DIRECTORY = Path(__file__).parent / "schemas"
-BASE = f"https://choria.io/schemas/{NAMESPACE}/"
+"""Where the written schemas are; they are part of the wheel."""
 
-_DIALECT = "https://json-schema.org/draft/2020-12/schema"
 _HEADER = "common.json#/$defs/header"
 _FRAME = ("protocol", *Header.__struct_fields__)
 
@@ -39,23 +36,7 @@ def documents() -> dict[str, Schema]:
     made = [_common(parts), _unknown_event()]
     made += [_message(protocol, shape, parts) for protocol, shape in MESSAGES.items()]
     made += [_event(suffix, parts[block.__name__]) for suffix, block in BLOCKS.items()]
-    return {document["$id"].removeprefix(BASE): document for document in made}
-
-
-def text_of(document: Mapping[str, Any]) -> str:
-    """Return the text of a file."""
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
-
-
-def write(directory: Path = DIRECTORY) -> None:
-    """Write every file anew and remove those that are no schema any more."""
-    wanted = documents()
-    directory.mkdir(exist_ok=True)
-    for stale in directory.glob("*.json"):
-        if stale.name not in wanted:
-            stale.unlink()
-    for name, document in wanted.items():
-        (directory / name).write_text(text_of(document), encoding="utf-8")
+    return by_name(made)
 
 
 def _opaque(kind: type) -> Schema:
@@ -141,8 +122,8 @@ def _unknown_event() -> Schema:
 
 
 def _opening(name: str, description: str) -> Schema:
-    return {"$schema": _DIALECT, "$id": f"{BASE}{name}", "description": description}
+    return {**opening(name), "description": description}
 
 
 if __name__ == "__main__":
-    write()
+    write(DIRECTORY, documents())

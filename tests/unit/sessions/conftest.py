@@ -9,7 +9,7 @@ from pathlib import Path
 import jsonschema_rs
 import pytest
 
-from fisk_ai.sessions import codec, published, shapes
+from fisk_ai.sessions import codec, schema, shapes
 from fisk_ai.sessions.file import FileStore
 
 
@@ -37,7 +37,7 @@ Validate = Callable[[bytes], None]
 @pytest.fixture(scope="session")
 def validate() -> Validate:
     """Return what checks a record's bytes against the published schema of its kind."""
-    read = {path.name: json.loads(path.read_bytes()) for path in published.FOLDER.glob("*.json")}
+    read = {path.name: json.loads(path.read_bytes()) for path in schema.DIRECTORY.glob("*.json")}
     known = {str(document["$id"]): document for document in read.values()}
     registry = jsonschema_rs.Registry(list(known.items()))
     checks = {

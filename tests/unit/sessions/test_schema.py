@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from fisk_ai import published
 from fisk_ai.errors import CorruptError
-from fisk_ai.sessions import codec, lines, published
+from fisk_ai.sessions import codec, lines, schema
 from fisk_ai.sessions.fold import fold
 
 Validate = Callable[[bytes], None]
@@ -24,9 +25,9 @@ def _protocol(line: bytes) -> str:
 
 
 def test_the_written_schemas_are_those_of_the_tables() -> None:
-    written = {path.name: path.read_text() for path in published.FOLDER.iterdir()}
-    made = {name: published.text_of(body) for name, body in published.documents().items()}
-    assert written == made, "write them anew: see the docstring of fisk_ai.sessions.published"
+    written = {path.name: path.read_text() for path in schema.DIRECTORY.iterdir()}
+    made = {name: published.text_of(body) for name, body in schema.documents().items()}
+    assert written == made, "run python -m fisk_ai.sessions.schema"
 
 
 def test_every_golden_journal_satisfies_the_published_schemas(
