@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fisk_ai.cli.one_shot import run_one_shot
-from fisk_ai.cli.session_decision import decide, decision_parser, refuse_later, shown
+from fisk_ai.cli.session_decision import decide, decision_parser, refuse_later
 from fisk_ai.cli.session_flags import PROGRAM, store_of
 from fisk_ai.cli.session_reading import Session
+from fisk_ai.cli.session_table import label
 from fisk_ai.cli.session_waiting import Waiting, options_of
 from fisk_ai.errors import NotDeferredError, UsageError
 from fisk_ai.sessions import supply
@@ -44,7 +45,7 @@ class _Answer:
         given = {"confirm": self.confirm, "select": self.select, "input": self.input}[kind]
         if given is None:
             raise UsageError(
-                f"call {shown(item.tool_use_id)} asks for --{kind}; answer it with that",
+                f"call {label(item.tool_use_id)} asks for --{kind}; answer it with that",
                 key=f"--{kind}",
             )
         if kind == "confirm":
@@ -93,13 +94,13 @@ def _require_question(item: Waiting) -> None:
     """Refuse a call that takes a decision, or whose question the next run asks anew."""
     if item.kind == "approve":
         raise NotDeferredError(
-            f"call {shown(item.tool_use_id)} waits for a decision, not for an answer: "
+            f"call {label(item.tool_use_id)} waits for a decision, not for an answer: "
             f"'{PROGRAM} approve' or '{PROGRAM} deny' it",
             key=item.tool_use_id,
         )
     if not item.is_deferred:
         raise NotDeferredError(
-            f"call {shown(item.tool_use_id)} was interrupted while it asked: resume the session, "
+            f"call {label(item.tool_use_id)} was interrupted while it asked: resume the session, "
             "which asks again",
             key=item.tool_use_id,
         )
@@ -107,7 +108,7 @@ def _require_question(item: Waiting) -> None:
 
 def _not_typed(item: Waiting) -> str:
     return (
-        f"call {shown(item.tool_use_id)} waits for its tool {shown(item.tool)}, whose answer is "
+        f"call {label(item.tool_use_id)} waits for its tool {label(item.tool)}, whose answer is "
         "none that a person types here; a program answers it with fisk_ai.sessions.supply"
     )
 
@@ -116,7 +117,7 @@ def _require_option(item: Waiting, given: str) -> None:
     offered = options_of(item)
     if given not in offered:
         raise UsageError(
-            f"--select takes the text of an option of call {shown(item.tool_use_id)}: "
+            f"--select takes the text of an option of call {label(item.tool_use_id)}: "
             + ", ".join(repr(option) for option in offered),
             key="--select",
         )

@@ -15,7 +15,7 @@ from fisk_ai.cli.handles import SCRIPTED
 from fisk_ai.cli.session_flags import command_of, parser_of
 from fisk_ai.cli.session_json import machine_text
 from fisk_ai.cli.session_reading import Session, read
-from fisk_ai.cli.session_table import CELL_LIMIT
+from fisk_ai.cli.session_table import label
 from fisk_ai.cli.session_waiting import Waiting, waiting
 from fisk_ai.cli.times import local_time
 from fisk_ai.cli.tree import NOT_BUILT
@@ -96,12 +96,7 @@ async def decide(
 def described(item: Waiting) -> str:
     """Return one line that says what waits."""
     question = for_terminal(item.question, CALL_LIMIT)
-    return f"{shown(item.tool_use_id)} ({item.kind}) {question}"
-
-
-def shown(text: str) -> str:
-    """Return an id or a name of a journal, fit for a sentence."""
-    return for_terminal(text, CELL_LIMIT)
+    return f"{label(item.tool_use_id)} ({item.kind}) {question}"
 
 
 def _chosen(session: Session, call: str | None, fits: Callable[[Waiting], bool]) -> Waiting:
@@ -131,9 +126,9 @@ def _named(session: Session, items: Sequence[Waiting], call: str) -> Waiting:
             return item
     answered = _answer_of(session.records, call)
     if answered:
-        raise AlreadyAnsweredError(f"call {shown(call)} was answered {answered}", key=call)
+        raise AlreadyAnsweredError(f"call {label(call)} was answered {answered}", key=call)
     raise NotDeferredError(
-        f'session "{session.run_id}" does not wait on call {shown(call)}: it is '
+        f'session "{session.run_id}" does not wait on call {label(call)}: it is '
         f"{session.state.status}",
         key=call,
     )
@@ -145,7 +140,7 @@ def _last_answer(session: Session) -> str:
     if not isinstance(last, ToolResult) or last.kind:
         return ""
     when = _answer_of(session.records, last.tool_use_id)
-    return f"call {shown(last.tool_use_id)} was answered {when}"
+    return f"call {label(last.tool_use_id)} was answered {when}"
 
 
 def _answer_of(records: Sequence[Record], call: str) -> str:
@@ -156,7 +151,7 @@ def _answer_of(records: Sequence[Record], call: str) -> str:
             case Claim(by=by):
                 holder = by
             case ToolResult(tool_use_id=use_id, kind=kind) if use_id == call:
-                run = f"by a run ({shown(holder)})" if holder else "by the run"
+                run = f"by a run ({label(holder)})" if holder else "by the run"
                 when = f"at {local_time(record.time)} " if record.time else ""
                 return f"{when}{run if kind else 'from outside the run'}"
             case _:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from fisk_ai.cli.session_reading import Session
+from fisk_ai.cli.session_table import label
 from fisk_ai.cli.session_waiting import Kind, Waiting, options_of, waiting
 from fisk_ai.llm.model import Usage
 from fisk_ai.render.tables import Document
@@ -12,7 +13,6 @@ from fisk_ai.sessions.records import Deferred
 from fisk_ai.sessions.state import Counters, RunState
 from fisk_ai.text.sanitise import for_display, for_terminal, truncate
 
-NAME_LIMIT = 128
 NOTE_LIMIT = 200
 HANDLE_LIMIT = 100
 QUESTION_LIMIT = 1_000
@@ -34,7 +34,7 @@ def document(session: Session, command: Callable[[Sequence[str]], str]) -> str:
     ``command`` completes the words of a command, so that it finds the session again.
     """
     state = session.state
-    page = Document(f"Session {_line(session.run_id)}")
+    page = Document(f"Session {label(session.run_id)}")
     _identify(page, state)
     _count(page, state)
     _say_what_waits(page, session, command)
@@ -45,12 +45,12 @@ def document(session: Session, command: Callable[[Sequence[str]], str]) -> str:
 
 def _identify(page: Document, state: RunState) -> None:
     meta = state.meta
-    page.optional("Caller", _line(meta.caller))
+    page.optional("Caller", label(meta.caller))
     if meta.conversation_token:
-        token = _line(meta.conversation_token)
+        token = label(meta.conversation_token)
         page.item("Conversation token", f"{token} (a caller sends this to continue)")
     page.item("Status", state.status)
-    page.item("Model", _line(meta.fingerprint.model))
+    page.item("Model", label(meta.fingerprint.model))
 
 
 def _count(page: Document, state: RunState) -> None:
@@ -84,7 +84,7 @@ def _say_what_waits(
     state = session.state
     if state.pending is not None:
         page.item("Pending", "an in-flight tool batch will resume first")
-    grants = ", ".join(_line(name) for name in state.standing_grants)
+    grants = ", ".join(label(name) for name in state.standing_grants)
     page.optional("Approvals", grants)
     items = waiting(session)
     lines = [line for item in items for line in _asked(session.run_id, item, command)]
@@ -101,23 +101,23 @@ def _asked(
     """Say what a person is asked, and how they decide."""
     if item.kind == "deferred" or item.is_approved:
         return
-    yield f"{_line(item.tool_use_id)} ({item.kind}): {for_terminal(item.question, QUESTION_LIMIT)}"
+    yield f"{label(item.tool_use_id)} ({item.kind}): {for_terminal(item.question, QUESTION_LIMIT)}"
     yield from (f"  option: {option}" for option in options_of(item))
     if not item.is_deferred and item.kind != "approve":
         yield "  the next run asks again"
         return
     verb = "approve" if item.kind == "approve" else "answer"
-    words = command(("session", verb, session_id, _line(item.tool_use_id)))
+    words = command(("session", verb, session_id, label(item.tool_use_id)))
     yield f"  decide with: {words}{_ANSWERS[item.kind]}"
 
 
 def _waiting(item: Deferred) -> str:
-    call, tool = _line(item.tool_use_id), _line(item.tool_name)
+    return f"{label(item.tool_use_id)} -> {label(item.tool_name)}{deferral(item)}"
+
+
+def deferral(item: Deferred) -> str:
+    """Return what a call that answers later said of it, to stand behind a word."""
     note = for_terminal(item.note, NOTE_LIMIT)
     handle = for_terminal(item.handle, HANDLE_LIMIT)
     said = f": {note}" if note else ""
-    return f"{call} -> {tool}{said}{f' ({handle})' if handle else ''}"
-
-
-def _line(text: str) -> str:
-    return for_terminal(text, NAME_LIMIT)
+    return f"{said} ({handle})" if handle else said

@@ -6,9 +6,10 @@ import sys
 from collections.abc import Sequence
 
 from fisk_ai.cli.one_shot import run_one_shot
-from fisk_ai.cli.session_decision import CALL_LIMIT, decide, decision_parser, refuse_later, shown
+from fisk_ai.cli.session_decision import CALL_LIMIT, decide, decision_parser, refuse_later
 from fisk_ai.cli.session_flags import PROGRAM, store_of
 from fisk_ai.cli.session_reading import Session
+from fisk_ai.cli.session_table import label
 from fisk_ai.cli.session_waiting import Waiting
 from fisk_ai.errors import AlreadyAnsweredError, NotDeferredError, RefusedError
 from fisk_ai.render.calls import call_line
@@ -70,12 +71,12 @@ async def _approve(store: Store, session: Session, item: Waiting) -> None:
     _require_open(item, "approve")
     if item.is_approved:
         raise AlreadyAnsweredError(
-            f"call {shown(item.tool_use_id)} is approved already; resume the session to run it",
+            f"call {label(item.tool_use_id)} is approved already; resume the session to run it",
             key=item.tool_use_id,
         )
     if item.in_doubt:
         raise RefusedError(
-            f"call {shown(item.tool_use_id)} may have run already, since its process ended while "
+            f"call {label(item.tool_use_id)} may have run already, since its process ended while "
             "it could: resume the session at a terminal, which asks about it",
             key=item.tool_use_id,
         )
@@ -105,7 +106,7 @@ async def _deny(store: Store, session: Session, item: Waiting) -> None:
 
 def _require_open(item: Waiting, verb: str) -> None:
     """Refuse a call that began already, or that asks a person by itself."""
-    call = shown(item.tool_use_id)
+    call = label(item.tool_use_id)
     if item.is_deferred:
         raise NotDeferredError(
             f"call {call} has begun and waits for its answer, so nothing is left to {verb}: "

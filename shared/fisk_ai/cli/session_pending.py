@@ -10,7 +10,7 @@ from fisk_ai.cli.session_flags import add_page, directory_of, page_of, parser_of
 from fisk_ai.cli.session_json import machine_text, present
 from fisk_ai.cli.session_ls import left_out_of, say_left_out
 from fisk_ai.cli.session_reading import read
-from fisk_ai.cli.session_table import CELL_LIMIT
+from fisk_ai.cli.session_table import label
 from fisk_ai.cli.session_waiting import Waiting, waiting
 from fisk_ai.cli.times import local_time
 from fisk_ai.errors import StoreError
@@ -79,12 +79,12 @@ def _cells(row: _Row) -> tuple[str, ...]:
     item = row.waiting
     return (
         row.session.run_id,
-        for_terminal(item.tool_use_id, CELL_LIMIT),
+        label(item.tool_use_id),
         item.kind,
-        for_terminal(item.tool, CELL_LIMIT),
+        label(item.tool),
         for_terminal(item.question, QUESTION_LIMIT),
         local_time(item.since) if item.since else "",
-        for_terminal(row.session.agent, CELL_LIMIT),
+        label(row.session.agent),
     )
 
 

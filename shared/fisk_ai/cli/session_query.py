@@ -9,21 +9,18 @@ from dataclasses import dataclass
 
 from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.session_calls import Call, calls_of
+from fisk_ai.cli.session_document import deferral
 from fisk_ai.cli.session_flags import number_of, parser_of, store_of
 from fisk_ai.cli.session_json import machine_text, present
 from fisk_ai.cli.session_patterns import Match, match_of
 from fisk_ai.cli.session_reading import read
-from fisk_ai.cli.session_table import CELL_LIMIT
+from fisk_ai.cli.session_table import label
 from fisk_ai.errors import UsageError
 from fisk_ai.llm import blocks
 from fisk_ai.render.tables import Document
-from fisk_ai.sessions.records import Deferred
 from fisk_ai.text import gojson
 from fisk_ai.text.gojson import RawJSON
-from fisk_ai.text.sanitise import for_display, for_terminal
-
-NOTE_LIMIT = 200
-"""Code points of what a call that answers later said of it."""
+from fisk_ai.text.sanitise import for_display
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,24 +112,17 @@ def _members(call: Call, arguments: argparse.Namespace) -> dict[str, object]:
 
 def _page(number: int, call: Call, arguments: argparse.Namespace) -> str:
     page = Document(f"Call {number}")
-    page.item("Tool", for_terminal(call.use.name, CELL_LIMIT))
-    page.item("Call ID", for_terminal(call.use.id, CELL_LIMIT))
+    page.item("Tool", label(call.use.name))
+    page.item("Call ID", label(call.use.id))
     page.item("Iteration", str(call.iteration))
     page.item("Status", call.status)
     if call.deferred is not None:
-        page.item("Deferred", _deferral(call.deferred))
+        page.item("Deferred", f"yes{deferral(call.deferred)}")
     if not arguments.results_only:
         page.section("Input", _block(_input_text(call)))
     if call.answer is not None and not arguments.calls_only:
         page.section("Answer", _block(call.answer.result.content))
     return page.text()
-
-
-def _deferral(deferred: Deferred) -> str:
-    note = for_terminal(deferred.note, NOTE_LIMIT)
-    handle = for_terminal(deferred.handle, CELL_LIMIT)
-    said = f"yes: {note}" if note else "yes"
-    return f"{said} ({handle})" if handle else said
 
 
 def _block(text: str) -> list[str]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.session_flags import directory_of, parser_of, store_of
 from fisk_ai.cli.session_ls import left_out_of, say_left_out
-from fisk_ai.cli.session_table import CELL_LIMIT
+from fisk_ai.cli.session_table import label
 from fisk_ai.errors import (
     ConfigError,
     CorruptError,
@@ -22,7 +22,6 @@ from fisk_ai.errors import (
 )
 from fisk_ai.sessions.store import Filter, RunInfo, Store
 from fisk_ai.text import clock
-from fisk_ai.text.sanitise import for_terminal
 
 _UNFINISHED = frozenset({"open", "suspended"})
 """How a session stands that may still go on; age alone does not remove it."""
@@ -129,4 +128,4 @@ class _Aged:
 
 def _say(session_id: str, *, dry_run: bool) -> None:
     what = "Would remove" if dry_run else "Removed"
-    print(f"{what} session {for_terminal(session_id, CELL_LIMIT)}")
+    print(f"{what} session {label(session_id)}")

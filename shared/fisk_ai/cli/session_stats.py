@@ -11,7 +11,7 @@ from fisk_ai.cli.session_document import tokens_line
 from fisk_ai.cli.session_flags import parser_of, store_of
 from fisk_ai.cli.session_json import machine_text, present
 from fisk_ai.cli.session_reading import Session, read
-from fisk_ai.cli.session_table import CELL_LIMIT
+from fisk_ai.cli.session_table import label
 from fisk_ai.cli.times import local_time
 from fisk_ai.llm.model import Usage
 from fisk_ai.render.tables import Document, terminal_width, within
@@ -19,7 +19,6 @@ from fisk_ai.sessions.listing import ended
 from fisk_ai.sessions.records import Assistant, Record
 from fisk_ai.text import clock
 from fisk_ai.text.duration import go_duration
-from fisk_ai.text.sanitise import for_terminal
 
 _NS = 1_000_000_000
 _MINUTE_NS = 60 * _NS
@@ -183,10 +182,10 @@ def _pages(session: Session, tools: Sequence[_ToolStats]) -> list[str]:
 
 def _overview(session: Session) -> str:
     meta, state = session.state.meta, session.state
-    page = Document(f"Session {for_terminal(session.run_id, CELL_LIMIT)}")
-    page.optional("Agent", for_terminal(meta.agent, CELL_LIMIT))
-    page.optional("Caller", for_terminal(meta.caller, CELL_LIMIT))
-    page.item("Model", for_terminal(meta.fingerprint.model, CELL_LIMIT))
+    page = Document(f"Session {label(session.run_id)}")
+    page.optional("Agent", label(meta.agent))
+    page.optional("Caller", label(meta.caller))
+    page.item("Model", label(meta.fingerprint.model))
     page.item("Status", state.status)
     page.item("Created", local_time(meta.created))
     page.optional("Ended", local_time(_ended(session)))
@@ -232,7 +231,7 @@ def _tool_row(tool: _ToolStats) -> list[str]:
         tool.errors,
     )
     return [
-        for_terminal(tool.tool, CELL_LIMIT),
+        label(tool.tool),
         ", ".join(tool.kinds) or "-",
         *(f"{count:,}" for count in counts),
         _time(tool),

@@ -16,18 +16,23 @@ from fisk_ai.text.sanitise import for_terminal
 PROMPT_LIMIT = 50
 """Code points of a prompt in a listing."""
 
-CELL_LIMIT = 128
-"""Code points of any other cell: an id has at most as many."""
+LABEL_LIMIT = 128
+"""Code points of an id or a name: no id has more."""
 
 _PROMPT_LEAST = 10
 _MODEL_LEAST = 8
 """What may be left of the columns that give way, to tell rows apart."""
 
 _EXTRAS: Mapping[str, Callable[[RunInfo], str]] = {
-    "Agent": lambda info: for_terminal(info.agent, CELL_LIMIT),
-    "Caller": lambda info: for_terminal(info.caller, CELL_LIMIT),
+    "Agent": lambda info: label(info.agent),
+    "Caller": lambda info: label(info.caller),
     "Created": lambda info: local_time(info.created),
 }
+
+
+def label(text: str) -> str:
+    """Return an id or a name of a journal, fit for a cell or a sentence."""
+    return for_terminal(text, LABEL_LIMIT)
 
 
 def newest_first(rows: Sequence[RunInfo]) -> list[RunInfo]:
@@ -53,8 +58,8 @@ def listing(sessions: Sequence[RunInfo], *, width: int | None, extras: Sequence[
 
 def _row(info: RunInfo, extras: Sequence[str]) -> tuple[str, ...]:
     return (
-        for_terminal(info.run_id, CELL_LIMIT),
-        for_terminal(info.model, CELL_LIMIT),
+        label(info.run_id),
+        label(info.model),
         info.status,
         local_time(info.updated),
         *(_EXTRAS[name](info) for name in extras),
