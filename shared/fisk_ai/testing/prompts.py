@@ -1,9 +1,10 @@
-"""What tests of a served agent share: the bench they are given, requests, and what came back."""
+"""What tests of a served agent share: a bench of workers, requests, and what came back."""
 
 from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Sequence
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from msgspec import structs
@@ -14,10 +15,12 @@ from fisk_ai.bus.connection import Connection
 from fisk_ai.config import Config
 from fisk_ai.llm.model import Response, ToolResultBlock
 from fisk_ai.serving.contract import Channel, Concurrent, Releasable
+from fisk_ai.serving.runner import Resources, build_runner
 from fisk_ai.serving.server import Server
 from fisk_ai.sessions.file import FileStore
 from fisk_ai.testing.caller import RecordingCaller
 from fisk_ai.testing.model import ScriptedProvider
+from fisk_ai.testing.tools import FakeTool
 from fisk_ai.toolkit.contract import Tool
 
 GATED = ("ai:confirm",)
@@ -27,31 +30,42 @@ ASKS = {"human_in_the_loop": {"enabled": True}}
 """The ``harness`` of an agent whose model may ask a person."""
 
 
-class Serving(Protocol):
-    """One worker that serves in this process."""
-
-    model: ScriptedProvider
-    server: Server
-
-    def ended(self) -> Awaitable[None]:
-        """Wait until it has ended."""
-        ...
-
-
 class Intake(Channel, Concurrent, Releasable, Protocol):
     """The channel by which a worker takes prompts."""
 
 
-class Bench(Protocol):
+class StartIntake(Protocol):
+    """Starts the channel of a worker: it belongs to a service, which no library imports."""
+
+    def __call__(
+        self, config: Config, connection: Connection, store: FileStore, *, keepalive_s: float
+    ) -> Awaitable[Intake]:
+        """Return it started."""
+        ...
+
+
+@dataclass(slots=True)
+class Serving:
+    """One worker that serves in this process: its model, its server, and the task that serves."""
+
+    model: ScriptedProvider
+    server: Server
+    task: asyncio.Task[None]
+
+    async def ended(self) -> None:
+        """Wait until it has ended."""
+        await asyncio.wait_for(self.task, 10)
+
+
+@dataclass(slots=True)
+class Bench:
     """Starts workers of the agent ``billing`` on one broker, with one session store."""
 
+    worker: Connection
     caller: Connection
     store: FileStore
-
-    @property
-    def started(self) -> Sequence[Serving]:
-        """The workers started so far."""
-        ...
+    intake: StartIntake
+    started: list[Serving] = field(default_factory=list[Serving])
 
     def config(
         self,
@@ -60,19 +74,24 @@ class Bench(Protocol):
         **changes: object,
     ) -> Config:
         """Return the configuration of a worker."""
-        ...
+        settings = {"prompts": prompts or {}, "request_timeout": request_timeout}
+        written = {
+            "identity": "billing",
+            "system_prompt": "be brief",
+            "llm": {"model": "m"},
+            "expose": {"agent": {"a2a": settings}},
+            **changes,
+        }
+        return Config.model_validate(written)
 
-    def channel(
-        self,
-        config: Config,
-        connection: Connection | None = None,
-        *,
-        keepalive_s: float = 15.0,
-    ) -> Awaitable[Intake]:
+    async def channel(
+        self, config: Config, connection: Connection | None = None, *, keepalive_s: float = 15.0
+    ) -> Intake:
         """Start the intake alone."""
-        ...
+        connection = connection or self.worker
+        return await self.intake(config, connection, self.store, keepalive_s=keepalive_s)
 
-    def serve(
+    async def serve(
         self,
         model: ScriptedProvider,
         *,
@@ -82,15 +101,33 @@ class Bench(Protocol):
         keepalive_s: float = 15.0,
         connection: Connection | None = None,
         **changes: object,
-    ) -> Awaitable[Serving]:
+    ) -> Serving:
         """Start a worker."""
-        ...
+        config = self.config(prompts, request_timeout, **changes)
+        channel = await self.channel(config, connection, keepalive_s=keepalive_s)
+        resources = Resources(
+            config=config,
+            provider=model,
+            session_store=self.store,
+            custom_tools=[FakeTool(name="ls")] if tools is None else tools,
+        )
+        server = Server([channel], [], build_runner(resources))
+        serving = Serving(model, server, asyncio.create_task(server.serve()))
+        self.started.append(serving)
+        return serving
 
     def client(
         self, limits: ClientLimits | None = None, hooks: ClientHooks | None = None
     ) -> AgentClient:
         """Return a client of the workers."""
-        ...
+        return AgentClient(self.caller, "billing", "terminal", limits=limits, hooks=hooks)
+
+    async def stop(self) -> None:
+        """End every worker."""
+        for serving in self.started:
+            await serving.server.release()
+            await serving.server.cancel_runs()
+            await asyncio.wait({serving.task}, timeout=10)
 
 
 class Hold:

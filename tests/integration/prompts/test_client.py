@@ -24,6 +24,7 @@ from fisk_ai.errors import (
 )
 from fisk_ai.testing.broker import running_server
 from fisk_ai.testing.caller import RecordingCaller
+from fisk_ai.testing.prompts import prompt, read
 
 pytestmark = pytest.mark.integration
 
@@ -113,12 +114,7 @@ class Agent:
     ) -> TaskEnd:
         await self.acts(act)
         client = AgentClient(self.caller, "billing", "terminal", limits=limits)
-        return await client.run(prompt(**more), caller or RecordingCaller())
-
-
-def prompt(**more: object) -> m.RequestPrompt:
-    header = m.request_header(m.Sender(name="terminal"), "billing")
-    return structs.replace(m.RequestPrompt(**header, prompt="Hi"), **more)
+        return await client.run(structs.replace(prompt(), **more), caller or RecordingCaller())
 
 
 @pytest.fixture
@@ -458,12 +454,10 @@ async def test_a_read_is_not_probed_since_nobody_runs_it(agent: Agent) -> None:
         await inbound.respond(codec.encode(ack))
 
     await agent.worker.watch(subjects.task("billing"), slow)
-    header = m.request_header(m.Sender(name="terminal"), "billing")
-    request = m.RequestRead(**header, conversation_token="T1", replay=1)
     limits = replace(SHORT, probe_s=0.01, lost_s=0.01, idle_s=0.3)
     client = AgentClient(agent.caller, "billing", "terminal", limits=limits)
     with pytest.raises(IncompleteTaskError, match="said nothing"):
-        await client.run(request, RecordingCaller())
+        await client.run(read("T1"), RecordingCaller())
 
 
 async def test_a_set_whose_ack_was_lost_is_read_all_the_same(agent: Agent) -> None:

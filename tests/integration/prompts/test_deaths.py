@@ -19,7 +19,7 @@ from fisk_ai.bus.connection import Connection
 from fisk_ai.errors import AgentUnavailableError
 from fisk_ai.testing.application import FakeApplication, FakeCommand
 from fisk_ai.testing.caller import RecordingCaller
-from fisk_ai.testing.prompts import absent, answer, code_of, text_of
+from fisk_ai.testing.prompts import absent, answer, code_of, prompt, read, text_of
 
 pytestmark = [pytest.mark.integration, pytest.mark.fault]
 
@@ -49,29 +49,25 @@ async def worker(
     mode: tuple[str, ...] = ("--hosted",),
 ) -> AsyncGenerator[asyncio.subprocess.Process]:
     """Run a worker process that is ready, for the length of the block."""
-    read, write = os.pipe()
+    reading, writing = os.pipe()
     process = await asyncio.create_subprocess_exec(
         sys.executable,
-        *("-P", "-m", "agent_worker", *mode, "--ready-fd", str(write)),
+        *("-P", "-m", "agent_worker", *mode, "--ready-fd", str(writing)),
         *("--config", str(directory / "agent.yaml"), "--state-dir", str(directory / "state")),
         stdin=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
-        pass_fds=(write,),
+        pass_fds=(writing,),
         env={**os.environ, "FISK_AI_NATS_URL": broker.url_with_credentials, **(environ or {})},
     )
-    os.close(write)
+    os.close(writing)
     try:
-        with os.fdopen(read, "rb") as ready:
+        with os.fdopen(reading, "rb") as ready:
             assert b'"ready": true' in await asyncio.wait_for(asyncio.to_thread(ready.read), 15)
         yield process
     finally:
         if process.returncode is None:
             process.kill()
         await process.wait()
-
-
-def header() -> m.HeaderFields:
-    return m.request_header(m.Sender(name="terminal"), "billing")
 
 
 async def test_a_worker_killed_before_its_terminal_leaves_a_journal_with_the_answer(
@@ -81,13 +77,12 @@ async def test_a_worker_killed_before_its_terminal_leaves_a_journal_with_the_ans
     fault = {"FISK_AI_FAULT": "task.terminal.before=kill"}
     async with worker(broker, directory, fault) as process:
         with pytest.raises(IncompleteTaskError) as broken:
-            await client.run(m.RequestPrompt(**header(), prompt="Well?"), told)
+            await client.run(prompt("Well?"), told)
         assert await process.wait() == -9
     assert broken.value.token == told.token
     async with worker(broker, directory):
         reader = RecordingCaller()
-        read = m.RequestRead(**header(), conversation_token=told.token, replay=9)
-        await client.run(read, reader)
+        await client.run(read(told.token), reader)
         answer = reader.blocks[-2]
         assert isinstance(answer, m.TextBlockEvent)
         assert (answer.text, answer.final) == ("All is well.", True)
@@ -102,7 +97,7 @@ async def test_a_worker_killed_right_after_its_ack_has_run_nothing(
     fault = {"FISK_AI_FAULT": "task.acked=kill"}
     async with worker(broker, directory, fault) as process:
         with pytest.raises((IncompleteTaskError, AgentUnavailableError)):
-            await client.run(m.RequestPrompt(**header(), prompt="Well?"), RecordingCaller())
+            await client.run(prompt("Well?"), RecordingCaller())
         assert await process.wait() == -9
     assert not list((directory / "state").rglob("t-*.json"))
 
@@ -132,7 +127,7 @@ def asking(directory: Path) -> Path:
 async def deferred(client: AgentClient) -> tuple[str, list[m.AnyQuestion]]:
     """Run to questions that nobody answers; returns the token and what was asked."""
     caller = absent()
-    end = await client.run(m.RequestPrompt(**header(), prompt="Go"), caller)
+    end = await client.run(prompt("Go"), caller)
     assert code_of(end) == "deferred"
     return caller.token, caller.questions
 

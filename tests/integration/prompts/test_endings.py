@@ -16,7 +16,7 @@ from fisk_ai.errors import (
 from fisk_ai.serving.contract import ChannelDoneError, Outcome
 from fisk_ai.testing.agent import call, say
 from fisk_ai.testing.caller import RecordingCaller
-from fisk_ai.testing.prompts import Bench, Hold, error_of, header, model, prompt, text_of
+from fisk_ai.testing.prompts import Bench, Hold, error_of, model, prompt, resume, text_of
 from fisk_ai.testing.tools import FakeTool
 
 pytestmark = pytest.mark.integration
@@ -35,9 +35,7 @@ async def test_a_cancel_stops_at_the_next_boundary_and_a_resume_goes_on(bench: B
     end = error_of(await run)
     assert (end.code, end.stop_reason) == ("suspended", "suspended")
     assert end.usage == m.UsageCounts(input_tokens=1, output_tokens=1, llm_calls=1, tool_calls=1)
-    resumed = await client.run(
-        m.RequestResume(**header(), conversation_token=caller.token), RecordingCaller()
-    )
+    resumed = await client.run(resume(caller.token), RecordingCaller())
     assert text_of(resumed) == "Fine."
 
 
@@ -55,8 +53,15 @@ async def test_a_cancel_right_after_the_ack_is_taken(bench: Bench) -> None:
     assert not await client.cancel(request.request)
 
 
-async def test_an_empty_cancel_is_refused_and_so_tells_that_the_task_is_alive(
-    bench: Bench,
+@pytest.mark.parametrize(
+    ("body", "complaint"),
+    [
+        (b"", "the cancel is not a valid v1 message"),
+        (codec.encode(prompt()), "the cancel path carries cancel messages"),
+    ],
+)
+async def test_what_is_no_cancel_is_refused_and_so_tells_that_the_task_is_alive(
+    bench: Bench, body: bytes, complaint: str
 ) -> None:
     hold = Hold()
     await bench.serve(
@@ -66,29 +71,14 @@ async def test_an_empty_cancel_is_refused_and_so_tells_that_the_task_is_alive(
     run = asyncio.create_task(bench.client().run(request, RecordingCaller()))
     await hold.begun.wait()
     subject = subjects.cancel("billing", request.request)
-    reply = await bench.caller.request(subject, b"", timeout_s=5)
+    reply = await bench.caller.request(subject, body, timeout_s=5)
     assert reply.refusal is not None
     assert reply.refusal[0] == "400"
+    assert reply.refusal[1].startswith(complaint)
     hold.go.set()
     assert text_of(await run) == "Fine."
     with pytest.raises(NoRespondersError):
-        await bench.caller.request(subject, b"", timeout_s=5)
-
-
-async def test_the_cancel_subject_takes_cancels_alone(bench: Bench) -> None:
-    hold = Hold()
-    await bench.serve(
-        model(call(("u1", "ls")), say("Fine.")), tools=[FakeTool(name="ls", effect=hold)]
-    )
-    request = prompt()
-    run = asyncio.create_task(bench.client().run(request, RecordingCaller()))
-    await hold.begun.wait()
-    subject = subjects.cancel("billing", request.request)
-    reply = await bench.caller.request(subject, codec.encode(request), timeout_s=5)
-    assert reply.refusal is not None
-    assert reply.refusal[1].startswith("the cancel path carries cancel messages")
-    hold.go.set()
-    assert text_of(await run) == "Fine."
+        await bench.caller.request(subject, body, timeout_s=5)
 
 
 async def test_a_drain_parks_the_running_turn_and_refuses_the_next(bench: Bench) -> None:
@@ -141,15 +131,14 @@ async def test_the_lower_of_both_budgets_bounds_the_conversation(bench: Bench) -
     bounds: list[int] = []
     for asked in (0, 40, 900):
         caller = RecordingCaller()
-        request = m.RequestPrompt(**header(), prompt="x", budget=m.Budget(max_tokens=asked))
-        await bench.client().run(request, caller)
+        await bench.client().run(prompt(budget=m.Budget(max_tokens=asked)), caller)
         bounds.append(caller.acks[0].max_tokens)
     assert bounds == [500, 40, 500]
 
 
 async def test_a_spent_budget_ends_the_conversation_in_its_own_code(bench: Bench) -> None:
     await bench.serve(model(call(("u1", "ls"))), tools=[FakeTool(name="ls")])
-    request = m.RequestPrompt(**header(), prompt="x", budget=m.Budget(max_tokens=1))
+    request = prompt(budget=m.Budget(max_tokens=1))
     end = error_of(await bench.client().run(request, RecordingCaller()))
     assert (end.code, end.stop_reason) == ("budget_exhausted", "budget_exhausted")
     assert "llm.budget.max_tokens" in end.error
@@ -161,8 +150,7 @@ async def test_a_model_that_is_overloaded_is_told_apart_and_can_be_resumed(bench
     client = bench.client()
     end = await client.run(prompt(), RecordingCaller())
     assert (error_of(end).code, error_of(end).stop_reason) == ("provider_busy", "error")
-    request = m.RequestResume(**header(), conversation_token=end.token)
-    assert text_of(await client.run(request, RecordingCaller())) == "Fine."
+    assert text_of(await client.run(resume(end.token), RecordingCaller())) == "Fine."
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from fisk_ai.sessions.ids import session_id_for_token
 from fisk_ai.sessions.records import Assistant, Meta, Record, User
 from fisk_ai.testing.agent import call, say
 from fisk_ai.testing.caller import RecordingCaller
-from fisk_ai.testing.prompts import Bench, Hold, error_of, header, model, names, prompt, text_of
+from fisk_ai.testing.prompts import Bench, Hold, error_of, model, names, prompt, read, text_of
 from fisk_ai.testing.tools import FakeTool
 
 pytestmark = pytest.mark.integration
@@ -51,7 +51,7 @@ async def test_a_read_replays_what_was_said_while_a_turn_runs(bench: Bench) -> N
     run = asyncio.create_task(client.run(prompt("second", token=token), RecordingCaller()))
     await hold.begun.wait()
     reader = RecordingCaller()
-    end = await client.run(m.RequestRead(**header(), conversation_token=token, replay=200), reader)
+    end = await client.run(read(token), reader)
     assert names(reader.blocks) == ["Status", "Prompt", "Text", "Prompt", "ToolCall", "Status"]
     records = await bench.store.records(session_id_for_token("billing", token))
     spoken = [each.time for each in records if isinstance(each.payload, Meta | Assistant | User)]
@@ -71,8 +71,7 @@ async def test_a_read_replays_what_was_said_while_a_turn_runs(bench: Bench) -> N
 async def test_a_read_that_meets_a_bug_still_ends(bench: Bench, tmp_path: Path) -> None:
     bench.store = BrokenStore(tmp_path / "broken")
     await bench.serve(model())
-    request = m.RequestRead(**header(), conversation_token="T1", replay=5)
-    end = error_of(await bench.client().run(request, RecordingCaller()))
+    end = error_of(await bench.client().run(read("T1"), RecordingCaller()))
     assert (end.code, end.error) == ("failed", "reading the stored conversation failed")
 
 
@@ -83,14 +82,11 @@ async def test_slow_reads_leave_intake_free_and_a_fifth_is_refused(
     await bench.serve(model(say("Fine.")))
     client = bench.client()
 
-    def a_read() -> m.RequestRead:
-        return m.RequestRead(**header(), conversation_token="T1", replay=5)
-
     callers = [RecordingCaller() for _ in range(4)]
-    reads = [asyncio.create_task(client.run(a_read(), caller)) for caller in callers]
+    reads = [asyncio.create_task(client.run(read("T1"), caller)) for caller in callers]
     for caller in callers:
         await asyncio.wait_for(caller.acked.wait(), 5)
-    fifth = await client.run(a_read(), RecordingCaller())
+    fifth = await client.run(read("T1"), RecordingCaller())
     assert error_of(fifth).code == "capacity"
     assert text_of(await client.run(prompt(), RecordingCaller())) == "Fine."
     slow.go.set()
@@ -121,7 +117,7 @@ async def test_an_older_journal_with_negative_counts_is_read_and_continued(
     assert b'"in_tokens":1' in written
     journal.write_bytes(written.replace(b'"in_tokens":1', b'"in_tokens":-10'))
     reader = RecordingCaller()
-    end = await client.run(m.RequestRead(**header(), conversation_token=token, replay=9), reader)
+    end = await client.run(read(token), reader)
     assert isinstance(end.terminal, m.Result)
     assert end.terminal.usage == m.UsageCounts(output_tokens=1)
     assert names(reader.blocks) == ["Status", "Prompt", "Text", "Status"]
@@ -139,10 +135,8 @@ async def test_a_conversation_that_cannot_be_read_is_told_without_its_detail(
     token = (await client.run(prompt(), RecordingCaller())).token
     (journal,) = (tmp_path / "runs").rglob(f"{session_id_for_token('billing', token)}*.json")
     journal.write_bytes(b"{}\n" + journal.read_bytes())
-    read = await client.run(
-        m.RequestRead(**header(), conversation_token=token, replay=5), RecordingCaller()
-    )
-    assert error_of(read).error == "reading the stored conversation failed"
+    end = await client.run(read(token), RecordingCaller())
+    assert error_of(end).error == "reading the stored conversation failed"
     caller = RecordingCaller()
     end = await client.run(prompt(token=token, replay=5), caller)
     assert isinstance(end.terminal, m.ErrorTerminal)

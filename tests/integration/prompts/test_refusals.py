@@ -11,14 +11,22 @@ from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a import messages as m
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection
-from fisk_ai.errors import (
-    ConfigError,
-)
+from fisk_ai.errors import ConfigError
 from fisk_ai.sessions.ids import session_id_for_token
 from fisk_ai.testing.agent import call, say
 from fisk_ai.testing.broker import connected
 from fisk_ai.testing.caller import RecordingCaller
-from fisk_ai.testing.prompts import Bench, Hold, error_of, header, model, prompt, text_of
+from fisk_ai.testing.prompts import (
+    Bench,
+    Hold,
+    error_of,
+    header,
+    model,
+    prompt,
+    read,
+    resume,
+    text_of,
+)
 from fisk_ai.testing.tools import FakeTool
 
 pytestmark = pytest.mark.integration
@@ -39,61 +47,39 @@ async def sent(connection: Connection, request: m.AnyRequest) -> list[m.AnyMessa
     return received
 
 
+TASK, DISCOVERY = subjects.task("billing"), subjects.discovery("billing")
+TOO_LARGE = b"x" * (codec.MESSAGE_LIMIT + 1)
+CANCEL = codec.encode(m.Cancel(**header()))
+
+
 @pytest.mark.parametrize(
-    ("body", "complaint"),
+    ("subject", "body", "complaint"),
     [
-        (b"", "the request is not a valid v1 message"),
-        (b"x" * (codec.MESSAGE_LIMIT + 1), "the request is 786433 bytes, over the"),
+        (TASK, b"", "the request is not a valid v1 message"),
+        (TASK, TOO_LARGE, "the request is 786433 bytes, over the"),
+        (TASK, CANCEL, 'this path carries requests: got "io.choria.fisk-ai.v1.cancel"'),
         (
-            codec.encode(m.Cancel(**header())),
-            'this path carries requests: got "io.choria.fisk-ai.v1.cancel"',
+            TASK,
+            codec.encode(prompt()).replace(b'"Hi"', b'""'),
+            "the request is not a valid v1 message",
         ),
-        (codec.encode(prompt()).replace(b'"Hi"', b'""'), "the request is not a valid v1 message"),
-    ],
-)
-async def test_what_is_no_request_is_refused_before_anything_is_acknowledged(
-    bench: Bench, body: bytes, complaint: str
-) -> None:
-    await bench.serve(model())
-    reply = await bench.caller.request(subjects.task("billing"), body, timeout_s=5)
-    assert reply.refusal is not None
-    assert reply.refusal[0] == "400"
-    assert reply.refusal[1].startswith(complaint)
-    assert reply.body == b""
-
-
-@pytest.mark.parametrize(
-    ("body", "complaint"),
-    [
-        (b"", "invalid request: "),
-        (b"x" * (codec.MESSAGE_LIMIT + 1), "request exceeds 786432 bytes"),
+        (DISCOVERY, b"", "invalid request: "),
+        (DISCOVERY, TOO_LARGE, "request exceeds 786432 bytes"),
         (
-            codec.encode(m.Cancel(**header())),
+            DISCOVERY,
+            CANCEL,
             'unexpected message protocol: got "io.choria.fisk-ai.v1.cancel", want',
         ),
     ],
 )
-async def test_what_asks_for_no_card_is_refused_in_the_words_of_its_endpoint(
-    bench: Bench, body: bytes, complaint: str
+async def test_what_is_no_request_is_refused_before_anything_is_acknowledged(
+    bench: Bench, subject: str, body: bytes, complaint: str
 ) -> None:
     await bench.serve(model())
-    reply = await bench.caller.request(subjects.discovery("billing"), body, timeout_s=5)
+    reply = await bench.caller.request(subject, body, timeout_s=5)
     assert reply.refusal is not None
     assert (reply.refusal[0], reply.body) == ("400", b"")
     assert reply.refusal[1].startswith(complaint)
-
-
-async def test_a_reply_subject_outside_an_inbox_is_dropped_unread(bench: Bench) -> None:
-    serving = await bench.serve(model(say("no")))
-    for reply in ("fisk.session.billing.t-1", "choria.fisk-ai.task.billing"):
-        await bench.caller.publish_request(
-            subjects.task("billing"), codec.encode(prompt()), reply=reply
-        )
-    await bench.caller.publish(subjects.task("billing"), codec.encode(prompt()))
-    await bench.caller.flush()
-    card = await bench.client().card(5)
-    assert card.name == "billing"
-    assert serving.model.requests == []
 
 
 async def test_a_worker_refuses_more_prompts_than_it_has_slots(bench: Bench) -> None:
@@ -139,8 +125,8 @@ async def test_a_token_nobody_knows_is_told_so(bench: Bench) -> None:
     client = bench.client()
     requests: list[m.AnyRequest] = [
         prompt(token="T9"),
-        m.RequestResume(**header(), conversation_token="T9"),
-        m.RequestRead(**header(), conversation_token="T9", replay=5),
+        resume("T9"),
+        read("T9"),
     ]
     for request in requests:
         end = await client.run(request, RecordingCaller())
@@ -193,8 +179,7 @@ async def test_a_finished_conversation_cannot_be_resumed(bench: Bench) -> None:
     serving = await bench.serve(model(say("Fine.")))
     client = bench.client()
     end = await client.run(prompt(), RecordingCaller())
-    request = m.RequestResume(**header(), conversation_token=end.token)
-    assert error_of(await client.run(request, RecordingCaller())).code == "failed"
+    assert error_of(await client.run(resume(end.token), RecordingCaller())).code == "failed"
     assert len(serving.model.requests) == 1
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 import pytest
 
 from agent_worker.channels.prompts import PromptsChannel
-from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a import messages as m
 from fisk_ai.bus.broker import Broker
 from fisk_ai.llm.model import TextBlock
@@ -18,7 +17,7 @@ from fisk_ai.sessions.records import Meta
 from fisk_ai.testing.agent import call, say
 from fisk_ai.testing.broker import connected
 from fisk_ai.testing.caller import RecordingCaller
-from fisk_ai.testing.prompts import Bench, Hold, error_of, header, model, names, prompt, text_of
+from fisk_ai.testing.prompts import Bench, Hold, error_of, model, names, prompt, text_of
 from fisk_ai.testing.tools import FakeTool
 
 pytestmark = pytest.mark.integration
@@ -142,10 +141,6 @@ async def test_the_card_says_what_the_agent_answers(bench: Bench) -> None:
     card = await bench.client().card(5)
     assert (card.name, card.version, card.model) == ("billing", "1.2", "m")
     assert card.protocols == (m.NAMESPACE,)
-    body = codec.encode(m.Cancel(**header()))
-    reply = await bench.caller.request(subjects.discovery("billing"), body, timeout_s=5)
-    assert reply.refusal is not None
-    assert "unexpected message protocol" in reply.refusal[1]
 
 
 async def test_fragments_and_numbers_of_model_calls_agree(bench: Bench) -> None:
