@@ -57,8 +57,8 @@ def test_a_duration_means_the_same_in_every_file(
             assert str(refusal(text % zero)).endswith(f'"{zero}": {ZERO}')
         else:
             assert value(read(text % zero)) == zero_s
-    negative = str(refusal(text % "-1s"))
-    assert negative.endswith(f'"-1s": {ZERO if zero_s is None else NEGATIVE}')
-    key = accessor.removesuffix("_s")
-    assert f"invalid {key} " in negative
+    negative, key = refusal(text % "-1s"), accessor.removesuffix("_s")
+    assert str(negative).endswith(f': invalid {key} "-1s": {ZERO if zero_s is None else NEGATIVE}')
+    assert str(negative).startswith("checking config: agent.yaml:1:")
+    assert negative.key == key
     assert f'invalid {key} "90": ' in str(refusal(text % "90"))

@@ -181,13 +181,6 @@ def test_silence_about_thinking_is_not_a_refusal_of_it(
     assert read(f"llm: {llm}").llm.thinking_enabled is thinking
 
 
-@pytest.mark.parametrize(
-    ("written", "expected_s"), [("''", 300.0), ("0", 0.0), ("0s", 0.0), ("2m", 120.0)]
-)
-def test_a_tool_timeout_of_zero_bounds_nothing(read: Read, written: str, expected_s: float) -> None:
-    assert read(f"harness: {{tool_timeout: {written}}}").harness.tool_timeout_s == expected_s
-
-
 def test_zero_means_the_default_where_nothing_else_could_be_meant(read: Read) -> None:
     config = read(
         "llm: {provider: '', budget: {max_tokens: 0, max_iterations: 0, max_output_tokens: 0}}\n"
