@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
-from msgspec import UNSET
+from msgspec import UNSET, UnsetType
 
 from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a.blocks import TRIM_NOTE
@@ -32,7 +32,7 @@ from fisk_ai.a2a.messages import (
 )
 from fisk_ai.a2a.reply_set import ReplySet
 from fisk_ai.bus.connection import Connection, Inbound
-from fisk_ai.bus.messages import Handler
+from fisk_ai.cli.chat import LineReader
 from fisk_ai.cli.conversation import Conversation, exit_code
 from fisk_ai.cli.exchanges import LATE_ATTEMPTS
 from fisk_ai.cli.handles import Handle
@@ -52,6 +52,21 @@ from fisk_ai.testing.session_records import assistant, journal, terminal
 pytestmark = pytest.mark.integration
 
 Play = Callable[[AnyRequest, ReplySet, Connection], Awaitable[None]]
+
+
+class Lines:
+    """The prompts that a person types, one after another, before they leave."""
+
+    def __init__(self, *lines: str) -> None:
+        self._lines = list(lines)
+
+    async def read(self, kept: str = "") -> str:
+        if not self._lines:
+            raise EOFError
+        return self._lines.pop(0)
+
+    def remember(self, text: str) -> None:
+        pass
 
 
 class Typist(io.StringIO):
@@ -113,6 +128,7 @@ async def _stage(
     *,
     handle: Handle | None = None,
     stored: Callable[[str], Awaitable[RunState | None]] = _is_stored,
+    keys: LineReader | None = None,
 ) -> AsyncGenerator[Stage]:
     leader, follower = pty.openpty()
     requests: list[AnyRequest] = []
@@ -137,6 +153,7 @@ async def _stage(
                 prompter=prompter,
                 interrupts=Interrupts(abort_question=prompter.abort),
                 stored=stored,
+                keys=keys,
             )
             yield Stage(conversation, requests)
     os.close(leader)
@@ -154,11 +171,49 @@ async def _sleeping() -> AsyncGenerator[asyncio.subprocess.Process]:
         await process.wait()
 
 
-async def _ask(
-    request: AnyRequest, reply: ReplySet, connection: Connection, answered: Handler
+async def _take(reply: ReplySet) -> None:
+    await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
+
+
+async def _answer(request: AnyRequest, reply: ReplySet, text: str) -> None:
+    header = reply_header(request, "cow")
+    await reply.finish(Result(**header, stop_reason="end_turn", text=text))
+
+
+async def _fail(
+    request: AnyRequest, reply: ReplySet, code: str, usage: UsageCounts | UnsetType = UNSET
 ) -> None:
-    """Ask the person to choose, and give their answer to ``answered``."""
-    await connection.watch(subjects.elicit("cow", request.request), answered)
+    header = reply_header(request, "cow")
+    await reply.finish(ErrorTerminal(**header, error="no luck", code=code, usage=usage))
+
+
+def _failing(code: str, usage: UsageCounts | UnsetType = UNSET) -> Play:
+    """Return an agent whose turns end so."""
+
+    async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
+        await _take(reply)
+        await _fail(request, reply, code, usage)
+
+    return play
+
+
+async def _ask_and_give_up(
+    request: AnyRequest,
+    reply: ReplySet,
+    connection: Connection,
+    *,
+    code: str = "deferred",
+    before: Callable[[], None] = lambda: None,
+) -> None:
+    """Ask a person to choose; call ``before`` and end with ``code`` when they have answered."""
+
+    async def too_late(inbound: Inbound) -> None:
+        before()
+        await inbound.refuse("404", "this run is not waiting")
+        await _fail(request, reply, code)
+
+    await _take(reply)
+    await connection.watch(subjects.elicit("cow", request.request), too_late)
     await reply.question(
         ElicitRequestSelect(
             **reply_header(request, "cow"),
@@ -174,17 +229,11 @@ async def test_a_late_answer_is_sent_once_on_its_own_request(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def play(request: AnyRequest, reply: ReplySet, connection: Connection) -> None:
-        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
-        header = reply_header(request, "cow")
         if isinstance(request, RequestAnswer):
-            await reply.finish(Result(**header, stop_reason="end_turn", text="Blue it is."))
-            return
-
-        async def too_late(inbound: Inbound) -> None:
-            await inbound.refuse("404", "this run is not waiting")
-            await reply.finish(ErrorTerminal(**header, error="waits", code="deferred"))
-
-        await _ask(request, reply, connection, too_late)
+            await _take(reply)
+            await _answer(request, reply, "Blue it is.")
+        else:
+            await _ask_and_give_up(request, reply, connection)
 
     async with _stage(tmp_path, play) as stage:
         end = await stage.conversation.run()
@@ -201,18 +250,11 @@ async def test_a_late_answer_is_sent_again_while_the_conversation_is_busy_and_no
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def play(request: AnyRequest, reply: ReplySet, connection: Connection) -> None:
-        header = reply_header(request, "cow")
         if isinstance(request, RequestAnswer):
             await reply.ack(False, reason="busy")  # noqa: FBT003 - the word of the protocol
-            await reply.finish(ErrorTerminal(**header, error="busy", code="conversation_busy"))
-            return
-        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - as above
-
-        async def too_late(inbound: Inbound) -> None:
-            await inbound.refuse("404", "this run is not waiting")
-            await reply.finish(ErrorTerminal(**header, error="waits", code="deferred"))
-
-        await _ask(request, reply, connection, too_late)
+            await _fail(request, reply, "conversation_busy")
+        else:
+            await _ask_and_give_up(request, reply, connection)
 
     async with _stage(tmp_path, play) as stage:
         end = await stage.conversation.run()
@@ -239,12 +281,7 @@ def _waiting_for(tool: str) -> Callable[[str], Awaitable[RunState | None]]:
 async def test_a_run_that_waits_for_an_answer_says_how_to_give_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], tool: str, flag: str
 ) -> None:
-    async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
-        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
-        header = reply_header(request, "cow")
-        await reply.finish(ErrorTerminal(**header, error="it waits", code="deferred"))
-
-    async with _stage(tmp_path, play, stored=_waiting_for(tool)) as stage:
+    async with _stage(tmp_path, _failing("deferred"), stored=_waiting_for(tool)) as stage:
         end = await stage.conversation.run()
     assert exit_code(end) == 0
     *_, answer, resume = capsys.readouterr().err.splitlines()
@@ -255,12 +292,7 @@ async def test_a_run_that_waits_for_an_answer_says_how_to_give_it(
 async def test_no_person_is_told_to_answer_what_none_can(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
-        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
-        header = reply_header(request, "cow")
-        await reply.finish(ErrorTerminal(**header, error="it waits", code="deferred"))
-
-    async with _stage(tmp_path, play, stored=_waiting_for("open_ticket")) as stage:
+    async with _stage(tmp_path, _failing("deferred"), stored=_waiting_for("open_ticket")) as stage:
         await stage.conversation.run()
     said = capsys.readouterr().err
     assert "session answer" not in said
@@ -271,21 +303,55 @@ async def test_an_answer_that_crosses_the_request_to_stop_starts_nothing(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def play(request: AnyRequest, reply: ReplySet, connection: Connection) -> None:
-        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
-        header = reply_header(request, "cow")
-
-        async def too_late(inbound: Inbound) -> None:
+        def stop() -> None:
             stage.conversation.interrupts.press(signal.SIGTERM)
-            await inbound.refuse("404", "this run is not waiting")
-            await reply.finish(ErrorTerminal(**header, error="parked", code="suspended"))
 
-        await _ask(request, reply, connection, too_late)
+        await _ask_and_give_up(request, reply, connection, code="suspended", before=stop)
 
     async with _stage(tmp_path, play) as stage:
         end = await stage.conversation.run()
     assert end.code == "suspended"
     assert len(stage.requests) == 1
     assert "your answer crossed the request to stop and is not sent" in capsys.readouterr().err
+
+
+async def test_a_request_to_stop_withholds_no_answer_of_a_later_turn(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def play(request: AnyRequest, reply: ReplySet, connection: Connection) -> None:
+        if isinstance(request, RequestPrompt) and request.prompt == "which?":
+            await _ask_and_give_up(request, reply, connection)
+            return
+        await _take(reply)
+        if isinstance(request, RequestPrompt):
+            stage.conversation.interrupts.press(signal.SIGTERM)
+        await _answer(request, reply, "Done all the same.")
+
+    async with _stage(tmp_path, play, keys=Lines("which?")) as stage:
+        await stage.conversation.run()
+    assert isinstance(stage.requests[-1], RequestAnswer)
+    said = capsys.readouterr().err
+    assert "asked the run to stop" in said
+    assert "is not sent" not in said
+
+
+async def test_a_chat_that_began_anew_is_no_resumed_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
+        await _take(reply)
+        if isinstance(request, RequestPrompt):
+            await _fail(request, reply, "canceled")
+        else:
+            await _answer(request, reply, "The last turn.")
+
+    keys, handle = Lines("/clear and now?"), Handle(token="old")
+    async with _stage(tmp_path, play, handle=handle, keys=keys) as stage:
+        end = await stage.conversation.run()
+    assert end.code == "canceled"
+    said = capsys.readouterr().err.partition("--- context cleared ---")[2]
+    assert "Run summary: " in said
+    assert "resume with: fisk-ai run --resume t-" in said
 
 
 async def test_nobody_under_the_agents_name_ends_the_run(tmp_path: Path) -> None:
@@ -299,7 +365,7 @@ async def test_a_set_that_breaks_off_is_never_taken_for_its_end(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
-        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
+        await _take(reply)
         stage.process.kill()
 
     async with _stage(tmp_path, play) as stage:
@@ -316,13 +382,7 @@ async def test_a_set_that_breaks_off_is_never_taken_for_its_end(
 async def test_a_history_that_cannot_be_read_ends_the_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
-        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
-        header = reply_header(request, "cow")
-        await reply.finish(
-            ErrorTerminal(**header, error="no such conversation", code="unknown_conversation")
-        )
-
+    play = _failing("unknown_conversation")
     async with _stage(tmp_path, play, handle=Handle(token="tok")) as stage:
         end = await stage.conversation.run()
     with pytest.raises(TaskError, match="the agent has no conversation by that name"):
@@ -338,8 +398,8 @@ _WORKED = UsageCounts(input_tokens=5, output_tokens=2, llm_calls=1)
 @pytest.mark.parametrize(
     ("code", "usage", "stored", "said"),
     [
-        ("rejected", None, _is_stored, False),
-        ("capacity", None, _is_stored, False),
+        ("rejected", UNSET, _is_stored, False),
+        ("capacity", UNSET, _is_stored, False),
         ("conversation_busy", UsageCounts(), _is_stored, False),
         ("failed", UsageCounts(), _is_not_stored, False),
         ("failed", UsageCounts(), _is_stored, True),
@@ -352,17 +412,11 @@ async def test_a_refusal_or_a_failed_set_up_says_nothing_but_its_error(
     capsys: pytest.CaptureFixture[str],
     *,
     code: str,
-    usage: UsageCounts | None,
+    usage: UsageCounts | UnsetType,
     stored: Callable[[str], Awaitable[RunState | None]],
     said: bool,
 ) -> None:
-    async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
-        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
-        header = reply_header(request, "cow")
-        counts = UNSET if usage is None else usage
-        await reply.finish(ErrorTerminal(**header, error="no luck", code=code, usage=counts))
-
-    async with _stage(tmp_path, play, stored=stored) as stage:
+    async with _stage(tmp_path, _failing(code, usage), stored=stored) as stage:
         end = await stage.conversation.run()
     with pytest.raises(TaskError) as failed:
         exit_code(end)
@@ -394,7 +448,7 @@ async def test_a_run_whose_end_never_arrived_is_told_as_its_session_says(
     async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
         if is_known:
             session.known.add(request.request)
-        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
+        await _take(reply)
 
     async with _stage(tmp_path, play, stored=session.stored) as stage:
         limits = ClientLimits(idle_s=0.05, live_idle_s=0.05)
@@ -420,10 +474,8 @@ async def test_an_answer_that_was_cut_to_fit_a_message_is_printed_whole(
 
     async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
         session.known.add(request.request)
-        await reply.ack(True, conversation_token="tok")  # noqa: FBT003 - the word of the protocol
-        header = reply_header(request, "cow")
-        text = f"It says Moo{TRIM_NOTE}"
-        await reply.finish(Result(**header, stop_reason="end_turn", text=text))
+        await _take(reply)
+        await _answer(request, reply, f"It says Moo{TRIM_NOTE}")
 
     async with _stage(tmp_path, play, stored=session.stored) as stage:
         await stage.conversation.run()

@@ -23,6 +23,7 @@ HOSTILE = (
         "one\n",
         "one\0",
         "..",
+        "unknown",
         "",
     ),
     *("x" * 129, "\u202eeno", "\x1b[2J", "\udcff"),

@@ -151,20 +151,6 @@ def test_a_damaged_session_can_be_removed(store: Path, capsys: pytest.CaptureFix
     assert not journal.exists()
 
 
-@pytest.mark.parametrize("verb", ["show", "rm"])
-@pytest.mark.parametrize("hostile", ["../older", "*", "a b", "x" * 129, "-x", "unknown", "older\n"])
-def test_a_hostile_or_unknown_id_is_one_sentence(
-    store: Path, verb: str, hostile: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    before = sorted(path.name for path in store.glob("*.json"))
-    assert _session(store, verb, "--", hostile) == 1
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert printed.err.startswith("fisk-ai: error: ")
-    assert len(printed.err.splitlines()) == 1
-    assert sorted(path.name for path in store.glob("*.json")) == before
-
-
 def test_reading_takes_no_session_from_whoever_runs_it(
     store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -218,6 +204,8 @@ def test_help_lists_every_verb_and_an_unknown_one_is_refused_with_the_list(
 ) -> None:
     assert main(["session", "--help"]) == 0
     shown = capsys.readouterr().out
+    assert shown.startswith("usage: fisk-ai session [--config FILE] ")
+    assert "'fisk-ai session VERB --help' says more about one of them." in shown
     for verb in VERBS:
         assert f"  {verb.name}" in shown
     assert "not built" not in shown
@@ -229,10 +217,3 @@ def test_help_lists_every_verb_and_an_unknown_one_is_refused_with_the_list(
 def test_every_verb_explains_itself(verb: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["session", verb, "--help"]) == 0
     assert capsys.readouterr().out.startswith(f"usage: fisk-ai session {verb} ")
-
-
-def test_help_shows_how_the_verbs_are_used(capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["session", "--help"]) == 0
-    out = capsys.readouterr().out
-    assert out.startswith("usage: fisk-ai session [--config FILE] ")
-    assert "'fisk-ai session VERB --help' says more about one of them." in out
