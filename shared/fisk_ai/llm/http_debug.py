@@ -7,16 +7,12 @@ from __future__ import annotations
 
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+
+import msgspec
 
 from fisk_ai.errors import SetupError
-from fisk_ai.llm.indent import indented
 from fisk_ai.llm.private_file import PrivateFile
 from fisk_ai.llm.provider import HttpCall, HttpMiddleware, HttpRequest, HttpResponse
-from fisk_ai.text.gojson import loads
-
-FILE_NAME: Final = "http-debug.log"
-"""How the dump is called, in the working directory."""
 
 
 class HttpDebug:
@@ -70,7 +66,6 @@ class HttpDebug:
 
 def _shown(body: bytes) -> bytes:
     try:
-        loads(body)
-    except ValueError:
+        return msgspec.json.format(body) + b"\n"
+    except (msgspec.DecodeError, RecursionError):
         return body + b"\n"
-    return indented(body) + b"\n"

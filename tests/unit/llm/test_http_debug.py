@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import stat
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from fisk_ai.errors import SetupError
 from fisk_ai.llm.anthropic.provider import AnthropicProvider
-from fisk_ai.llm.http_debug import FILE_NAME, HttpDebug
-from fisk_ai.llm.indent import indented
+from fisk_ai.llm.http_debug import HttpDebug
 from fisk_ai.llm.model import Message, Request, TextBlock
 from fisk_ai.llm.provider import HttpRequest, HttpResponse, ProviderConfig
 from fisk_ai.testing.messages_endpoint import FakeMessagesEndpoint, text
-from fisk_ai.text.gojson import compact
 
 KEY = "sk-ant-hunter2-hunter2"
-ASKED = HttpRequest(method="POST", url="http://host/v1/messages", body=b'{"n":1.50,"l":[],"a":[1]}')
+ASKED = HttpRequest(
+    method="POST",
+    url="http://host/v1/messages",
+    body=rb'{"n":1.50,"l":[],"a":[1e2],"a":{"\u00e9":"\"{:,"}}',
+)
 
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    return tmp_path / FILE_NAME
+    return tmp_path / "http-debug.log"
 
 
 def written_to(path: Path) -> str:
@@ -45,13 +44,14 @@ async def shown(path: Path, response: HttpResponse) -> str:
 async def test_an_attempt_is_two_titled_bodies(path: Path) -> None:
     assert await shown(path, HttpResponse(status=200, reason="OK", body=b'{"x":{}}')) == (
         "\n=== HTTP request: POST http://host/v1/messages ===\n"
-        '{\n  "n": 1.50,\n  "l": [],\n  "a": [\n    1\n  ]\n}\n'
+        '{\n  "n": 1.50,\n  "l": [],\n  "a": [\n    1e2\n  ],\n'
+        '  "a": {\n    "\\u00e9": "\\"{:,"\n  }\n}\n'
         "\n=== HTTP response: 200 OK ===\n"
         '{\n  "x": {}\n}\n'
     )
 
 
-@pytest.mark.parametrize("body", ["<html>busy</html>", "event: x\ndata: {}\n"])
+@pytest.mark.parametrize("body", ["<html>busy</html>", "event: x\ndata: {}\n", "[" * 9999])
 async def test_a_body_that_is_no_json_is_left_as_it_is(path: Path, body: str) -> None:
     written = await shown(path, HttpResponse(status=502, reason="", body=body.encode()))
     assert written.endswith(f"\n=== HTTP response: 502 ===\n{body}\n")
@@ -87,7 +87,7 @@ def test_a_folder_in_its_place_is_refused(path: Path) -> None:
 
 def test_a_folder_that_is_not_there_is_refused(path: Path) -> None:
     with pytest.raises(SetupError, match=r"^creating http-debug.log: "):
-        HttpDebug.create(path.parent / "none" / FILE_NAME)
+        HttpDebug.create(path.parent / "none" / "http-debug.log")
 
 
 async def test_a_real_call_is_dumped_without_its_headers(
@@ -108,22 +108,3 @@ async def test_a_real_call_is_dumped_without_its_headers(
     for secret in ("hunter2", "authorization", "Bearer"):
         assert secret not in written
     assert dump.take_failure() == ""
-
-
-_JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
-    max_leaves=12,
-)
-
-
-@given(_JSON, st.booleans())
-def test_indented_json_looks_as_expected_and_says_the_same(
-    value: object,
-    ascii_only: bool,  # noqa: FBT001 - drawn
-) -> None:
-    raw = json.dumps(value, ensure_ascii=ascii_only, separators=(",", ":")).encode()
-    spread = indented(raw)
-    assert spread.decode() == json.dumps(value, ensure_ascii=ascii_only, indent=2)
-    assert compact(spread) == raw
-    assert indented(spread) == spread
