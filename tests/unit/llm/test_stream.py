@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fisk_ai.llm.anthropic.codec import response_from_wire
+from fisk_ai.llm.anthropic.events import EVENT_LIMIT_BYTES, events
 from fisk_ai.llm.anthropic.failures import ApiError
-from fisk_ai.llm.anthropic.stream import EVENT_LIMIT_BYTES, Assembly, events
+from fisk_ai.llm.anthropic.stream import Assembly
 from fisk_ai.llm.model import (
     Delta,
     ProviderBlock,

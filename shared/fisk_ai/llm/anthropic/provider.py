@@ -26,11 +26,12 @@ from fisk_ai.llm.anthropic.base_url import (
 )
 from fisk_ai.llm.anthropic.codec import response_from_wire
 from fisk_ai.llm.anthropic.declared import CAPABILITIES
+from fisk_ai.llm.anthropic.events import events
 from fisk_ai.llm.anthropic.failures import ApiError, to_error
 from fisk_ai.llm.anthropic.params import build_params, size_hint
-from fisk_ai.llm.anthropic.stream import Assembly, events
+from fisk_ai.llm.anthropic.stream import Assembly
 from fisk_ai.llm.model import Request, Response
-from fisk_ai.llm.provider import Capabilities, DeltaSink, ProviderConfig, output_cap
+from fisk_ai.llm.provider import Capabilities, DeltaSink, ProviderConfig
 from fisk_ai.text.duration import go_duration
 from fisk_ai.text.gojson import dumps
 
@@ -87,8 +88,6 @@ class AnthropicProvider:
             ProviderError: the model did not answer, or not in a way that can be read.
         """
         transport = await self._loaded()
-        limit = output_cap(request.max_output_tokens, CAPABILITIES)
-        request = replace(request, max_output_tokens=limit)
         deadline = asyncio.timeout(self._call_timeout_s)
         ends_at = asyncio.get_running_loop().time() + self._call_timeout_s
         attempts = Attempts(ends_at, request.iteration)

@@ -19,10 +19,10 @@ from fisk_ai.errors import ProviderError
 from fisk_ai.llm.anthropic.attempts import Attempts
 from fisk_ai.llm.anthropic.base_url import redact
 from fisk_ai.llm.anthropic.bounded import ReplyTooLargeError
+from fisk_ai.llm.anthropic.events import EVENT_LIMIT_BYTES
 from fisk_ai.llm.anthropic.failures import ApiError, ApiFailure
 from fisk_ai.llm.anthropic.http import Exchange, exchange, new_client
 from fisk_ai.llm.anthropic.shown import reason
-from fisk_ai.llm.anthropic.stream import EVENT_LIMIT_BYTES
 from fisk_ai.llm.provider import ProviderConfig
 
 _PATH: Final = "/v1/messages"

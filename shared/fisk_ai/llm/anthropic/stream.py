@@ -7,7 +7,6 @@ them apart. Only what a delta adds to is rebuilt; every other member keeps the t
 from __future__ import annotations
 
 import json
-from collections.abc import AsyncIterable, AsyncIterator
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -18,25 +17,28 @@ from fisk_ai.llm.model import Delta
 from fisk_ai.text import rawjson
 from fisk_ai.text.gojson import RawJSON
 
-EVENT_LIMIT_BYTES: Final = 32 * 1024 * 1024
-"""The API takes no larger request, so no event that could ever be sent back is larger."""
+_Shown = Literal["text", "thinking"]
 
-_NO_FIELD: Final = (b"{", b"[", b"<")
-"""No line of a stream begins like this: such a body is JSON or a page."""
 
-_DONE: Final = [b"[DONE]"]
-"""How servers of another API end a stream; some send it here, too."""
+@dataclass(frozen=True, slots=True)
+class _Fragment:
+    """What a kind of fragment adds to: the type of its block, the member, and what is shown."""
 
-_TEXT_DELTAS: Final = {
-    "text_delta": "text",
-    "thinking_delta": "thinking",
-    "signature_delta": "signature",
+    block: str
+    member: str = ""
+    shown: _Shown | None = None
+
+
+_FRAGMENTS: Final = {
+    "text_delta": _Fragment("text", "text", "text"),
+    "citations_delta": _Fragment("text"),
+    "thinking_delta": _Fragment("thinking", "thinking", "thinking"),
+    "signature_delta": _Fragment("thinking", "signature"),
 }
-_SHOWN: Final[dict[str, Literal["text", "thinking"]]] = {
-    "text_delta": "text",
-    "thinking_delta": "thinking",
-}
+"""Input is added to whatever other block there is; the neutral text carries no citations."""
 
+_INPUT: Final = "input_json_delta"
+_WITHOUT_INPUT: Final = frozenset(fragment.block for fragment in _FRAGMENTS.values())
 
 _EVENTS: Final = frozenset(
     {
@@ -50,72 +52,8 @@ _EVENTS: Final = frozenset(
 )
 """What has its place in a stream; pings and events of a later API may stand anywhere."""
 
-
-async def events(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    """Yield the data of each server-sent event.
-
-    A body that is none of a stream is one event: an error, a web page, or the whole message from a
-    server that streams nothing.
-
-    Raises:
-        ValueError: an event is over the limit.
-    """
-    data: list[bytes] = []
-    is_first = True
-    lines = _lines(chunks)
-    async for line in lines:
-        if is_first and line.lstrip()[:1] in _NO_FIELD:
-            yield await _whole(line, lines)
-            return
-        is_first = is_first and not line.strip()
-        if line.startswith(b"data:"):
-            data.append(line[5:].removeprefix(b" "))
-        elif not line and data:
-            if data != _DONE:
-                yield b"\n".join(data)
-            data = []
-
-
-async def _whole(line: bytes, lines: AsyncIterable[bytes]) -> bytes:
-    body = bytearray(line)
-    async for more in lines:
-        body += b"\n" + more
-        _require_bounded(body)
-    return bytes(body)
-
-
-async def _lines(chunks: AsyncIterable[bytes]) -> AsyncIterator[bytes]:
-    # Only line feeds end a line here: str.splitlines() would also cut at U+2028 inside a text.
-    waiting = bytearray()
-    async for chunk in chunks:
-        waiting += chunk
-        _require_bounded(waiting)
-        if b"\n" not in chunk:
-            continue
-        *lines, waiting = waiting.split(b"\n")
-        for line in lines:
-            yield bytes(line.removesuffix(b"\r"))
-    if waiting.strip():
-        yield bytes(waiting)
-
-
-def _require_bounded(event: bytearray) -> None:
-    if len(event) > EVENT_LIMIT_BYTES:
-        raise ValueError(f"an event is over {EVENT_LIMIT_BYTES} bytes")
-
-
-_ADDED_TO: Final[dict[str, tuple[str, ...]]] = {
-    "text_delta": ("text",),
-    "citations_delta": ("text",),
-    "thinking_delta": ("thinking",),
-    "signature_delta": ("thinking",),
-}
-"""The kinds of blocks that a fragment may add to; input is added to whatever else there is."""
-
 _BREAK_OFF: Final = frozenset({"refusal", "pause_turn"})
 """Reasons for which a reply may stop in the middle of a call, which then was never made."""
-
-_OWN_DELTAS: Final = frozenset({"text", "thinking"})
 
 
 @dataclass(slots=True)
@@ -123,7 +61,7 @@ class _OpenBlock:
     members: dict[str, RawJSON]
     added: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
     input_json: list[str] = field(default_factory=list[str])
-    shown: Literal["text", "thinking"] | None = None
+    shown: _Shown | None = None
     half: str = ""
     is_closed: bool = False
 
@@ -139,10 +77,10 @@ class _OpenBlock:
     def require_takes(self, delta_kind: str) -> None:
         """Refuse a fragment of another kind of block: what is made of both was never written."""
         kind = fields.string(self.members, "type")
-        wanted = _ADDED_TO.get(delta_kind)
-        is_input = delta_kind == "input_json_delta"
-        is_misplaced = wanted is not None and kind not in wanted
-        if self.is_closed or is_misplaced or (is_input and kind in _OWN_DELTAS):
+        fragment = _FRAGMENTS.get(delta_kind)
+        is_misplaced = fragment is not None and kind != fragment.block
+        is_input = delta_kind == _INPUT
+        if self.is_closed or is_misplaced or (is_input and kind in _WITHOUT_INPUT):
             state = "is closed" if self.is_closed else f"is of type {kind}"
             raise ValueError(f"a content block {state} and got a {delta_kind}")
 
@@ -258,18 +196,19 @@ class Assembly:
         delta = fields.members(found, "delta")
         kind = fields.string(delta, "type")
         block.require_takes(kind)
-        if kind == "input_json_delta":
+        if kind == _INPUT:
             block.input_json.append(_literal(delta, "partial_json"))
             return None
-        key = _TEXT_DELTAS.get(kind)
-        if key is None:
-            return None  # citations: the neutral text carries none
-        text = _literal(delta, key)
-        block.add(key, text)
-        block.shown = block.shown or _SHOWN.get(kind)
-        shown = _SHOWN.get(kind)
-        fragment = block.show(text) if shown else ""
-        return Delta(index, shown, fragment) if shown and fragment else None
+        fragment = _FRAGMENTS.get(kind)
+        if fragment is None or not fragment.member:
+            return None
+        text = _literal(delta, fragment.member)
+        block.add(fragment.member, text)
+        if fragment.shown is None:
+            return None
+        block.shown = fragment.shown
+        shown = block.show(text)
+        return Delta(index, fragment.shown, shown) if shown else None
 
     def _close_block(self, found: fields.Fields) -> Delta | None:
         index, block = self._block(found)
