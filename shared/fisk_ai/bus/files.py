@@ -47,6 +47,6 @@ def reason(error: OSError | ValueError) -> str:
 def _open(path: Path) -> int:
     refusal = StoreError(_NOT_REGULAR)
     try:
-        return open_regular(Path(os.path.realpath(path)), os.O_RDONLY, refusal=refusal)
+        return open_regular(path, os.O_RDONLY, refusal=refusal, follow=True)
     except StoreError as exc:
         raise OSError(errno.EINVAL, _NOT_REGULAR) from exc

@@ -10,7 +10,7 @@ import contextlib
 import errno
 import ssl
 from collections.abc import Callable, Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from fisk_ai.bus import credentials, files
@@ -42,57 +42,51 @@ def log_in(options: ConnectOptions) -> Login:
     """
     tls = _context(options.tls, options.named) if options.tls is not None else None
     needs_tls = tls is not None or any(s.startswith("tls://") for s in options.servers())
+    login = Login(tls=tls, needs_tls=needs_tls)
     if options.creds:
-        return _by_credentials(options, tls, needs_tls=needs_tls)
+        return _by_credentials(login, options)
     if options.nkey:
-        return _by_key(options, tls, needs_tls=needs_tls)
+        return _by_key(login, options)
     if options.user_jwt:
         key = credentials.read_key(options.user_seed, options.named("user_seed"))
         held = Credentials(options.user_jwt, key)
-        return _by_token(lambda: held, tls, needs_tls=needs_tls)
-    return Login(tls=tls, needs_tls=needs_tls)
+        return _by_token(login, lambda: held)
+    return login
 
 
-def _by_credentials(
-    options: ConnectOptions, tls: ssl.SSLContext | None, *, needs_tls: bool
-) -> Login:
+def _by_credentials(login: Login, options: ConnectOptions) -> Login:
     def read() -> Credentials:
         return credentials.read_credentials(Path(options.creds), options.named("creds"))
 
     read()
-    return _by_token(read, tls, needs_tls=needs_tls)
+    return _by_token(login, read)
 
 
-def _by_token(
-    read: Callable[[], Credentials], tls: ssl.SSLContext | None, *, needs_tls: bool
-) -> Login:
+def _by_token(login: Login, read: Callable[[], Credentials]) -> Login:
     def sign(nonce: str) -> bytes:
         return read().key.sign(nonce)
 
     def token() -> bytes:
         return read().jwt.encode()
 
-    return Login(sign=sign, jwt=token, tls=tls, needs_tls=needs_tls)
+    return replace(login, sign=sign, jwt=token)
 
 
-def _by_key(options: ConnectOptions, tls: ssl.SSLContext | None, *, needs_tls: bool) -> Login:
+def _by_key(login: Login, options: ConnectOptions) -> Login:
     def read() -> Key:
         return credentials.read_key_file(Path(options.nkey), options.named("nkey"))
 
-    return Login(
-        sign=lambda nonce: read().sign(nonce),
-        public_key=read().public(),
-        tls=tls,
-        needs_tls=needs_tls,
-    )
+    def sign(nonce: str) -> bytes:
+        return read().sign(nonce)
+
+    return replace(login, sign=sign, public_key=read().public())
 
 
 def _context(tls: Tls, named: Callable[[str], str]) -> ssl.SSLContext:
-    context = ssl.create_default_context()
-    if tls.ca:
-        with _using(named("ca")):
+    with _using(named("ca")):
+        if tls.ca:
             files.require(Path(tls.ca))
-            context = ssl.create_default_context(cafile=tls.ca)
+        context = ssl.create_default_context(cafile=tls.ca or None)
     if tls.cert:
         with _using(named("cert")):
             files.require(Path(tls.cert))
