@@ -7,12 +7,13 @@
     ├── SetupError               broker, binary, directory or model missing at start
     ├── UsageError               a command line that cannot be meant
     ├── NotBuiltError            known, and not part of this release yet
-    ├── StoreError               sessions
+    ├── StoreError               sessions, tasks and memories
     │   ├── NotFoundError  ExistsError  InvalidIdError  LockedError  SeqGapError
     │   ├── EmptyError  NoMetaError  CorruptError  VersionError
     │   ├── InvalidCursorError  InvalidLimitError  UnwritableError
     │   ├── NotDeferredError  AlreadyAnsweredError  ResultTooLargeError
-    │   └── InvalidRequestError  TaskCompletedError
+    │   ├── InvalidRequestError  TaskCompletedError
+    │   └── StaleError  MemoryFullError  MemoryInputError
     ├── RefusedError             a request understood and not done (resume gate, drift)
     │   └── DriftError           the configuration changed since the session was written
     ├── ProviderError            the model could not be asked; carries the kind of failure

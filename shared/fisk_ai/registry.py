@@ -19,7 +19,6 @@ T = TypeVar("T")
 @dataclass(frozen=True, slots=True)
 class _Entry(Generic[C, T]):
     factory: Callable[[C], T]
-    needs_nats: bool
     check: Callable[[C], object] | None
 
 
@@ -37,10 +36,9 @@ class Registry(Generic[C, T]):
         name: str,
         factory: Callable[[C], T],
         *,
-        needs_nats: bool,
         check: Callable[[C], object] | None = None,
     ) -> None:
-        """Add a backend; ``needs_nats`` says that it can only be built over a connection.
+        """Add a backend.
 
         ``check`` refuses the options that ``factory`` would, and neither makes nor opens anything.
 
@@ -51,7 +49,7 @@ class Registry(Generic[C, T]):
             raise ValueError(f"a {self._what} needs a name")
         if name in self._entries:
             raise ValueError(f"{self._what} {name!r} is registered twice")
-        self._entries[name] = _Entry(factory, needs_nats, check)
+        self._entries[name] = _Entry(factory, check)
 
     def names(self) -> list[str]:
         """Return the registered backends, sorted."""

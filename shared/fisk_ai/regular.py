@@ -36,13 +36,12 @@ def open_regular(
             raise refusal from exc
         raise
     try:
-        if stat.S_ISREG(os.fstat(fd).st_mode):
-            return fd
-    except OSError:
+        if not stat.S_ISREG(os.fstat(fd).st_mode):
+            raise refusal
+    except BaseException:
         os.close(fd)
         raise
-    os.close(fd)
-    raise refusal
+    return fd
 
 
 def read_named(path: Path, limit_bytes: int, *, refusal: FiskError) -> bytes:

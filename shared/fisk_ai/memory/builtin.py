@@ -10,4 +10,4 @@ def _file(config: store.MemoryConfig) -> store.MemoryStore:
     return FileMemory(directory_of(config))
 
 
-store.register(BACKEND, _file, needs_nats=False, check=directory_of)
+store.register(BACKEND, _file, check=directory_of)

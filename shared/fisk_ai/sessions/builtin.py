@@ -12,4 +12,4 @@ def _file(config: StoreConfig) -> store.Store:
     return FileStore(directory_of(config), read_only=config.read_only)
 
 
-store.register("file", _file, needs_nats=False, check=directory_of)
+store.register("file", _file, check=directory_of)

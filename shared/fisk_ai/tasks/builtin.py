@@ -10,4 +10,4 @@ def _file(config: store.TaskConfig) -> store.TaskStore:
     return FileTasks(directory_of(config))
 
 
-store.register("file", _file, needs_nats=False, check=directory_of)
+store.register("file", _file, check=directory_of)

@@ -345,4 +345,4 @@ def test_a_backend_is_registered_once_and_by_a_name(name: str) -> None:
         raise AssertionError
 
     with pytest.raises(ValueError, match="memory backend"):
-        store.register(name, factory, needs_nats=False)
+        store.register(name, factory)

@@ -65,7 +65,7 @@ def test_a_backend_registers_once_and_under_a_name(tmp_path: Path) -> None:
 
     for name in ("", "file"):
         with pytest.raises(ValueError, match="session backend"):
-            store.register(name, factory, needs_nats=False)
+            store.register(name, factory)
 
 
 def test_options_are_checked_where_the_flag_replaces_their_directory(tmp_path: Path) -> None:

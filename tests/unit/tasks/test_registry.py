@@ -53,4 +53,4 @@ def test_options_that_are_none_are_refused(options: dict[str, object]) -> None:
 def test_a_backend_needs_a_name_of_its_own(name: str) -> None:
     assert "file" in registered.names()
     with pytest.raises(ValueError, match="task store backend"):
-        store.register(name, lambda _: registered.new("file", TaskConfig()), needs_nats=False)
+        store.register(name, lambda _: registered.new("file", TaskConfig()))
