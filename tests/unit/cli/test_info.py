@@ -3,74 +3,80 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
 
 from fisk_ai.cli import info
+from fisk_ai.testing.application import FakeApplication, FakeCommand, FakeFlag
 
 COMPLETE = "system_prompt: p\nharness: {human_in_the_loop: {enabled: true}}\n"
 """What a run needs beside a model."""
 
-FLAGS = [
-    {"name": "region", "help": "Which \x1b[31mcoast"},
-    {"name": "port", "help": "Where to dock", "required": True},
-    {"name": "depth", "required": True, "default": ["3"]},
-    {"name": "trace"},
-    {"name": "secret", "hidden": True},
-]
+FLAGS = (
+    FakeFlag(name="region", help="Which \x1b[31mcoast"),
+    FakeFlag(name="port", help="Where to dock", required=True),
+    FakeFlag(name="depth", required=True, default=["3"]),
+    FakeFlag(name="trace"),
+    FakeFlag(name="secret", hidden=True),
+)
+
+
+Shown = tuple[list[str], list[str]]
+Show = Callable[..., Shown]
+
+
+@pytest.fixture
+def show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Show:
+    """Run the command over a text; returns the stripped lines of both streams."""
+
+    def _show(text: str, *flags: str) -> Shown:
+        config = tmp_path / "agent.yaml"
+        config.write_text(text)
+        assert info.execute(["--config", str(config), *flags]) == 0
+        printed = capsys.readouterr()
+        out, err = printed.out.splitlines(), printed.err.splitlines()
+        return [line.strip() for line in out], [line.strip() for line in err]
+
+    return _show
+
+
+def describing(folder: Path, *paths: str, flags: Sequence[FakeFlag] = ()) -> FakeApplication:
+    commands = [FakeCommand(path=path) for path in paths]
+    return FakeApplication(folder, commands, name="harbour", global_flags=flags)
 
 
 def test_every_global_flag_is_shown_with_its_help_and_what_becomes_of_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    show: Show, tmp_path: Path
 ) -> None:
-    document = {
-        "name": "harbour",
-        "flags": FLAGS,
-        "commands": [{"name": "list", "restricted_schema": {"type": "object"}}],
-    }
-    (tmp_path / "document.json").write_text(json.dumps(document))
-    program = tmp_path / "harbour"
-    program.write_text(f"#!/bin/sh\ncat {tmp_path}/document.json\n")
-    program.chmod(0o755)
-    config = tmp_path / "agent.yaml"
-    config.write_text(f"application_path: {program}\nglobal_flags: [region]\n")
-    assert info.execute(["--config", str(config)]) == 0
-    shown = capsys.readouterr().out.split("Exposable application global flags:\n\n")[1]
-    assert shown.split("\n\n")[0].splitlines() == [
-        "  region [exposed]: Which coast",
-        "  port [exposed, required]: Where to dock",
-        "  depth [exposed]",
-        "  trace",
+    describing(tmp_path, "list", flags=FLAGS)
+    out, _ = show("application_path: ./harbour\nglobal_flags: [region]\n")
+    first = out.index("Exposable application global flags:") + 2
+    assert out[first : first + 5] == [
+        "region [exposed]: Which coast",
+        "port [exposed, required]: Where to dock",
+        "depth [exposed]",
+        "trace",
+        "",
     ]
 
 
 def test_the_agent_and_the_place_of_its_sessions_are_shown(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    document = {
-        "name": "harbour",
-        "version": "1.2",
-        "commands": [{"name": "list", "restricted_schema": {"type": "object"}}],
-    }
-    (tmp_path / "document.json").write_text(json.dumps(document))
-    program = tmp_path / "harbour"
-    program.write_text(f"#!/bin/sh\ncat {tmp_path}/document.json\n")
-    program.chmod(0o755)
-    config = tmp_path / "agent.yaml"
-    config.write_text(
+    application = describing(tmp_path, "list")
+    versioned = application.document() | {"version": "1.2"}
+    (tmp_path / "document.json").write_text(json.dumps(versioned))
+    out, err = show(
         "identity: pier\napplication_path: ./harbour\nllm: {model: small}\nsystem_prompt: p\n"
     )
-    assert info.execute(["--config", str(config)]) == 0
-    printed = capsys.readouterr()
-    lines = [line.strip() for line in printed.out.splitlines()]
-    assert "Identity: pier" in lines
-    assert f"Application: {program}" in lines
-    assert "Calls itself: harbour 1.2" in lines
-    assert f"Directory: {tmp_path}/state/fisk-ai/runs" in lines
-    assert printed.err == ""
+    assert "Identity: pier" in out
+    assert f"Application: {application.path}" in out
+    assert "Calls itself: harbour 1.2" in out
+    assert f"Directory: {tmp_path}/state/fisk-ai/runs" in out
+    assert err == []
 
 
 @pytest.mark.parametrize(
@@ -96,25 +102,6 @@ def test_a_model_that_a_run_would_refuse_is_said_and_no_key_is_needed(
     err = capsys.readouterr().err
     assert err.startswith(f"warning: a run would be refused: {place}:")
     assert err.endswith(f": {reason}\n")
-
-
-Shown = tuple[list[str], list[str]]
-Show = Callable[..., Shown]
-
-
-@pytest.fixture
-def show(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Show:
-    """Run the command over a text; returns the stripped lines of both streams."""
-
-    def _show(text: str, *flags: str) -> Shown:
-        config = tmp_path / "agent.yaml"
-        config.write_text(text)
-        assert info.execute(["--config", str(config), *flags]) == 0
-        printed = capsys.readouterr()
-        out, err = printed.out.splitlines(), printed.err.splitlines()
-        return [line.strip() for line in out], [line.strip() for line in err]
-
-    return _show
 
 
 def headings(lines: list[str]) -> list[str]:
@@ -165,13 +152,8 @@ def test_the_model_is_shown_with_what_it_is_asked_to_do(show: Show, llm: str, sa
 def test_the_price_of_a_search_that_is_off_is_told_where_there_are_many_tools(
     show: Show, tmp_path: Path
 ) -> None:
-    schema = {"type": "object"}
-    commands = [{"name": f"c{number}", "restricted_schema": schema} for number in range(7)]
-    (tmp_path / "document.json").write_text(json.dumps({"name": "x", "commands": commands}))
-    program = tmp_path / "x"
-    program.write_text(f"#!/bin/sh\ncat {tmp_path}/document.json\n")
-    program.chmod(0o755)
-    text = f"application_path: {program}\nllm: {{model: m, no_tool_search: true}}\n"
+    describing(tmp_path, *(f"c{number}" for number in range(7)))
+    text = "application_path: ./harbour\nllm: {model: m, no_tool_search: true}\n"
     few, many = (
         f"{text}harness: {{{built}}}" for built in ("", "human_in_the_loop: {enabled: true}")
     )
@@ -370,13 +352,8 @@ def test_a_context_that_a_served_agent_could_not_use_is_a_warning(
 
 
 def test_two_tools_of_one_name_are_told_and_the_rest_is_shown(show: Show, tmp_path: Path) -> None:
-    schema = {"type": "object"}
-    commands = [{"name": "memory", "commands": [{"name": "list", "restricted_schema": schema}]}]
-    (tmp_path / "document.json").write_text(json.dumps({"name": "x", "commands": commands}))
-    program = tmp_path / "x"
-    program.write_text(f"#!/bin/sh\ncat {tmp_path}/document.json\n")
-    program.chmod(0o755)
-    out, err = show(f"application_path: {program}\nharness: {{memory: {{enabled: true}}}}")
+    describing(tmp_path, "memory list")
+    out, err = show("application_path: ./harbour\nharness: {memory: {enabled: true}}")
     assert 'adds the built-in tool "memory_list", which collides' in err[-1]
     assert sum("memory_list" in line for line in out) == 2
 
