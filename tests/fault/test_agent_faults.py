@@ -1,23 +1,16 @@
+"""A run of commands, killed or broken at every point it passes, and finished by another process."""
+
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-import msgspec
 import pytest
 
-from fisk_ai.faults import VARIABLE, Point
-from fisk_ai.llm.blocks import message_from_json
-from fisk_ai.llm.model import Message, ToolResultBlock, ToolUseBlock
-from fisk_ai.sessions.file import FileStore
-from fisk_ai.sessions.records import Assistant, Record, ToolResult
-from fisk_ai.sessions.store import Filter
+from fisk_ai.faults import Point
+from fisk_ai.sessions.records import Assistant, Record
 from fisk_ai.testing.application import FakeApplication, FakeCommand
+from fisk_ai.testing.mortal import MortalAgent, assert_valid, ended, recorded_results
 
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(120)]
 
@@ -60,115 +53,55 @@ def places() -> list[str]:
     return found
 
 
-class Ended(msgspec.Struct, forbid_unknown_fields=True):
-    reason: str
-    text: str
-    crashed: bool
-    error: str
-
-
-@dataclass(frozen=True)
-class Agent:
-    """One agent on disk and what its processes left there."""
-
-    directory: Path
-    application: FakeApplication
-
-    def run(self, fault: str = "") -> subprocess.CompletedProcess[bytes]:
-        environ = {**os.environ, **({VARIABLE: fault} if fault else {})}
-        return subprocess.run(
-            [sys.executable, str(DRIVER), str(self.directory)],
-            env=environ,
-            capture_output=True,
-            check=False,
-            timeout=60,
-        )
-
-    def finish(self) -> Ended:
-        done = self.run()
-        assert done.returncode == 0, done.stderr.decode()
-        return msgspec.json.decode(done.stdout, type=Ended)
-
-    async def records(self) -> list[Record]:
-        store = FileStore(self.directory / "runs")
-        if not await store.list(Filter()):
-            return []
-        return await store.records(SESSION)
-
-    def requests(self) -> list[list[Message]]:
-        file = self.directory / "requests"
-        lines = file.read_bytes().splitlines() if file.exists() else []
-        rows = [msgspec.json.decode(line, type=list[msgspec.Raw]) for line in lines]
-        return [[message_from_json(bytes(message)) for message in row] for row in rows]
-
-    def starts(self) -> dict[str, int]:
-        """How often the command of each call of the session really ran."""
-        counted: dict[str, int] = {}
-        for call in self.application.calls():
-            counted[call.call_ref] = counted.get(call.call_ref, 0) + 1
-        return counted
+@pytest.fixture
+def application(tmp_path: Path) -> FakeApplication:
+    commands = [FakeCommand(path=path, output=f"{path} done") for path in COMMANDS]
+    return FakeApplication(tmp_path / "application", commands)
 
 
 @pytest.fixture
-def agent(tmp_path: Path) -> Agent:
-    commands = [FakeCommand(path=path, output=f"{path} done") for path in COMMANDS]
-    application = FakeApplication(tmp_path / "application", commands)
+def agent(tmp_path: Path, application: FakeApplication) -> MortalAgent:
     (tmp_path / "agent.yaml").write_text(
         f"identity: faulty\napplication_path: {application.path}\n"
         "system_prompt: count\nllm: {model: scripted}\n",
         encoding="utf-8",
     )
     (tmp_path / "script.yaml").write_text(SCRIPT, encoding="utf-8")
-    return Agent(tmp_path, application)
+    return MortalAgent(tmp_path, DRIVER, SESSION)
 
 
-def recorded_results(records: Sequence[Record]) -> dict[str, ToolResult]:
-    """Return the result of each call; a second one for a call is a failure of its own."""
-    found: dict[str, ToolResult] = {}
-    for record in records:
-        if isinstance(record.payload, ToolResult):
-            assert record.payload.tool_use_id not in found
-            found[record.payload.tool_use_id] = record.payload
-    return found
+def starts_of(application: FakeApplication) -> dict[str, int]:
+    """How often the command of each call of the session really ran."""
+    counted: dict[str, int] = {}
+    for call in application.calls():
+        counted[call.call_ref] = counted.get(call.call_ref, 0) + 1
+    return counted
 
 
 def replies(records: Sequence[Record]) -> int:
     return sum(isinstance(record.payload, Assistant) for record in records)
 
 
-def assert_valid(messages: Sequence[Message]) -> None:
-    """One result per call, right behind the reply that asked for it, and roles that alternate."""
-    assert [message.role for message in messages[::2]] == ["user"] * len(messages[::2])
-    assert [message.role for message in messages[1::2]] == ["assistant"] * len(messages[1::2])
-    for asked, answered in zip(messages[1::2], messages[2::2], strict=True):
-        calls = [block.id for block in asked.content if isinstance(block, ToolUseBlock)]
-        results = [
-            block.tool_use_id for block in answered.content if isinstance(block, ToolResultBlock)
-        ]
-        assert results == calls
-
-
 @pytest.mark.parametrize("action", ["kill", "raise"])
 @pytest.mark.parametrize("place", places())
 async def test_a_second_process_finishes_what_the_first_began(
-    agent: Agent, place: str, action: str
+    agent: MortalAgent, application: FakeApplication, place: str, action: str
 ) -> None:
-    broken = agent.run(f"{place}={action}")
     if action == "kill":
-        assert broken.returncode == -signal.SIGKILL
+        agent.kill(at=place)
     else:
-        assert msgspec.json.decode(broken.stdout, type=Ended).crashed
+        assert ended(agent.run(fault=f"{place}=raise")).crashed
     before = await agent.records()
     asked_before = len(agent.requests())
 
-    ended = agent.finish()
+    end = agent.finish()
 
     after = await agent.records()
     kept = recorded_results(before)
-    assert (ended.reason, ended.text) == ("completed", "counted")
+    assert (end.reason, end.text) == ("completed", "counted")
     assert kept.items() <= recorded_results(after).items()
     assert len(recorded_results(after)) == len(COMMANDS)
-    starts = agent.starts()
+    starts = starts_of(application)
     assert len(starts) == len(COMMANDS)
     assert all(starts[f"{SESSION}/{call}"] == 1 for call in kept)
     assert sum(starts.values()) <= len(COMMANDS) + 1
@@ -178,15 +111,19 @@ async def test_a_second_process_finishes_what_the_first_began(
 
 
 @pytest.mark.parametrize("step", ["before", "written", "synced"])
-async def test_a_resume_that_dies_at_its_claim_costs_nothing(agent: Agent, step: str) -> None:
-    agent.run("tool.before:count_two=kill")
-    assert agent.run(f"journal.append.{step}:claim=kill").returncode == -signal.SIGKILL
-    assert sum(agent.starts().values()) == 1
+async def test_a_resume_that_dies_at_its_claim_costs_nothing(
+    agent: MortalAgent, application: FakeApplication, step: str
+) -> None:
+    agent.kill(at="tool.before:count_two")
+    agent.kill(at=f"journal.append.{step}:claim")
+    assert sum(starts_of(application).values()) == 1
     assert agent.finish().text == "counted"
-    assert list(agent.starts().values()) == [1, 1, 1]
+    assert list(starts_of(application).values()) == [1, 1, 1]
 
 
-async def test_a_run_that_nothing_disturbs_passes_no_fault_twice(agent: Agent) -> None:
+async def test_a_run_that_nothing_disturbs_passes_no_fault_twice(
+    agent: MortalAgent, application: FakeApplication
+) -> None:
     assert agent.finish().text == "counted"
-    assert list(agent.starts().values()) == [1, 1, 1]
+    assert list(starts_of(application).values()) == [1, 1, 1]
     assert len(agent.requests()) == MODEL_CALLS
