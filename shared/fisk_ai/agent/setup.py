@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from fisk_ai.agent import budget, checkpoint, injected
+from fisk_ai.agent.fingerprints import fingerprint_of
 from fisk_ai.agent.foreign_hooks import kept_apart
 from fisk_ai.agent.hooks import Hooks, RunStart
 from fisk_ai.agent.notes import Note, notes
@@ -18,7 +19,6 @@ from fisk_ai.agent.options import RunOptions
 from fisk_ai.agent.prompt import first_prompt
 from fisk_ai.config import Config
 from fisk_ai.errors import UsageError
-from fisk_ai.sessions import fingerprint
 from fisk_ai.sessions.records import Fingerprint
 from fisk_ai.text.ids import ksuid
 from fisk_ai.toolkit import toolset
@@ -77,17 +77,17 @@ async def prepare(options: RunOptions) -> Setup:
     config = budget.lower(options.config, options.budget)
     injected.require_fit(options)
     tools = await _tools(options, config)
-    note_list = notes(config)
+    provider = options.provider.capabilities().provider
     return Setup(
         options=options,
         config=config,
         hooks=kept_apart(options.hooks),
         tools=tools,
-        notes=note_list,
+        notes=notes(config),
         prompt=first_prompt(options.prompt),
         context=options.context,
         session_id=_session_id(options),
-        fingerprint=_fingerprint(options, config, tools, note_list),
+        fingerprint=fingerprint_of(config, provider=provider, tools=tools.definitions),
         confirm_tools=_gated(config, tools.tools),
     )
 
@@ -134,19 +134,3 @@ def _session_id(options: RunOptions) -> str:
     if wanted is None or not checkpoint.journals(wanted):
         return ""
     return wanted.resume_id or wanted.name or ksuid()
-
-
-def _fingerprint(
-    options: RunOptions, config: Config, tools: ToolSet, note_list: Sequence[Note]
-) -> Fingerprint:
-    return fingerprint.build(
-        provider=options.provider.capabilities().provider,
-        model=config.llm.model,
-        system_prompt=config.system_prompt,
-        note_ids=[note.id for note in note_list],
-        tools=tools.definitions,
-        thinking_enabled=config.llm.thinking_enabled,
-        reasoning_effort=config.llm.reasoning_effort,
-        max_tokens=config.llm.budget.max_tokens,
-        max_iterations=config.llm.budget.max_iterations,
-    )

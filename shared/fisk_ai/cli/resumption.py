@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterable, Mapping
 
-from fisk_ai.agent.notes import notes
+from fisk_ai.agent.fingerprints import fingerprint_of
 from fisk_ai.cli.handles import SCRIPTED, FinishedError, Handle, find_handle
 from fisk_ai.cli.run_flags import RunFlags
 from fisk_ai.cli.stores import configured_store
@@ -55,16 +55,7 @@ def _refuse_drift(state: RunState, config: Config) -> None:
         DriftError: names every difference that ``--force`` crosses.
     """
     stored = state.meta.fingerprint
-    current = fingerprint.build(
-        provider=stored.provider,
-        model=config.llm.model,
-        system_prompt=config.system_prompt,
-        note_ids=[note.id for note in notes(config)],
-        thinking_enabled=config.llm.thinking_enabled,
-        reasoning_effort=config.llm.reasoning_effort,
-        max_tokens=stored.max_tokens,
-        max_iterations=stored.max_iterations,
-    )
+    current = fingerprint_of(config, provider=stored.provider)
     lines = fingerprint.compare(stored, current).blocking
     if lines:
         raise DriftError(
