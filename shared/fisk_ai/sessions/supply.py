@@ -18,7 +18,7 @@ from fisk_ai.llm.model import ToolResultBlock, ToolUseBlock
 from fisk_ai.sessions.records import CallApproval, Deferred, ToolResult
 from fisk_ai.sessions.state import RunState
 from fisk_ai.sessions.store import Store
-from fisk_ai.text.sanitise import clean_surrogates
+from fisk_ai.text.sanitise import clean_surrogates, quoted
 
 RESULT_LIMIT_BYTES = 262_144
 """Largest answer that is stored: a model reads all of it with every later request."""
@@ -39,18 +39,7 @@ def check(state: RunState, tool_use_id: str, content: str) -> Deferred:
         NotDeferredError: nothing waits for an answer under that id.
     """
     _require_fit(tool_use_id, content)
-    _require_uncommitted(state, tool_use_id)
-    pending = state.pending
-    deferral = pending.deferred.get(tool_use_id) if pending is not None else None
-    if pending is None or deferral is None:
-        raise NotDeferredError(
-            f"call {_shown(tool_use_id)} is not waiting for an answer; the session is "
-            f"{state.status}",
-            key=tool_use_id,
-        )
-    if tool_use_id in pending.answered:
-        raise _answered(tool_use_id)
-    return deferral
+    return _deferral_of(state, tool_use_id)
 
 
 def check_open(state: RunState, tool_use_id: str) -> ToolUseBlock:
@@ -66,7 +55,7 @@ def check_open(state: RunState, tool_use_id: str) -> ToolUseBlock:
         raise _answered(tool_use_id)
     if pending is not None and tool_use_id in pending.deferred:
         raise NotDeferredError(
-            f"call {_shown(tool_use_id)} has begun and waits for its answer; nothing is left to "
+            f"call {quoted(tool_use_id)} has begun and waits for its answer; nothing is left to "
             "decide about it",
             key=tool_use_id,
         )
@@ -75,7 +64,7 @@ def check_open(state: RunState, tool_use_id: str) -> ToolUseBlock:
         if isinstance(block, ToolUseBlock) and block.id == tool_use_id:
             return block
     raise NotDeferredError(
-        f"call {_shown(tool_use_id)} is not waiting for a decision; the session is {state.status}",
+        f"call {quoted(tool_use_id)} is not waiting for a decision; the session is {state.status}",
         key=tool_use_id,
     )
 
@@ -96,7 +85,7 @@ async def supply(
         store,
         run_id,
         _result(tool_use_id, content, is_error=is_error),
-        admit=lambda state: check(state, tool_use_id, content),
+        admit=lambda state: _deferral_of(state, tool_use_id),
     )
 
 
@@ -166,10 +155,25 @@ def _require_fit(tool_use_id: str, content: str) -> None:
     size_bytes = len(clean_surrogates(content).encode())
     if size_bytes > RESULT_LIMIT_BYTES:
         raise ResultTooLargeError(
-            f"the answer of call {_shown(tool_use_id)} has {size_bytes} bytes, at most "
+            f"the answer of call {quoted(tool_use_id)} has {size_bytes} bytes, at most "
             f"{RESULT_LIMIT_BYTES} are stored; shorten it or name a file in it",
             key=tool_use_id,
         )
+
+
+def _deferral_of(state: RunState, tool_use_id: str) -> Deferred:
+    _require_uncommitted(state, tool_use_id)
+    pending = state.pending
+    deferral = pending.deferred.get(tool_use_id) if pending is not None else None
+    if pending is None or deferral is None:
+        raise NotDeferredError(
+            f"call {quoted(tool_use_id)} is not waiting for an answer; the session is "
+            f"{state.status}",
+            key=tool_use_id,
+        )
+    if tool_use_id in pending.answered:
+        raise _answered(tool_use_id)
+    return deferral
 
 
 def _require_uncommitted(state: RunState, tool_use_id: str) -> None:
@@ -181,10 +185,6 @@ def _require_uncommitted(state: RunState, tool_use_id: str) -> None:
 
 def _answered(tool_use_id: str) -> AlreadyAnsweredError:
     return AlreadyAnsweredError(
-        f"call {_shown(tool_use_id)} has its answer already; the first one counts",
+        f"call {quoted(tool_use_id)} has its answer already; the first one counts",
         key=tool_use_id,
     )
-
-
-def _shown(tool_use_id: str) -> str:
-    return repr(tool_use_id[:64])
