@@ -107,12 +107,7 @@ class Answering:
     """The open questions of one task."""
 
     def __init__(
-        self,
-        ask: Ask,
-        deliver: Deliver,
-        *,
-        header: Callable[[], HeaderFields],
-        hooks: TaskHooks | None = None,
+        self, ask: Ask, deliver: Deliver, *, header: Callable[[], HeaderFields], hooks: TaskHooks
     ) -> None:
         """``ask`` reaches the person, ``deliver`` the agent; ``header`` stamps one message."""
         self._ask = ask
@@ -184,8 +179,7 @@ class Answering:
             answered = not isinstance(reply, ElicitReplyNoOperator)
             held = await self._hand_over(question, reply)
         finally:
-            if self._hooks is not None:
-                await self._hooks.settled(question, answered=answered, held=held)
+            await self._hooks.settled(question, answered=answered, held=held)
 
     async def _hand_over(self, question: AnyQuestion, reply: AnyAnswer) -> bool:
         """Deliver ``reply``; ``True`` says that it is kept because that may not have worked."""
@@ -204,8 +198,7 @@ class Answering:
         return True
 
     async def _asked(self, question: AnyQuestion) -> Given:
-        if self._hooks is not None:
-            await self._hooks.asked(question)
+        await self._hooks.asked(question)
         waiting = asyncio.create_task(self._keep_open(question), name="keep a question open")
         try:
             return await self._ask(question)

@@ -138,7 +138,9 @@ def _refused_by_session(facts: Facts) -> Ending | None:
 def _parked(facts: Facts) -> Ending | None:
     typed = _typed(facts.error)
     if facts.reason == "budget":
-        words = _words(facts.error, "the token budget of this conversation is used up")
+        words = _words(
+            facts.error, "the token budget of this conversation is used up and has to be raised"
+        )
         return _ending("budget_exhausted", facts, f"{words}; it takes no further turn until then")
     if facts.follow_up and not facts.taken and not typed:
         return _ending("turn_not_taken", facts, _not_taken(facts))

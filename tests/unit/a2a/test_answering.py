@@ -7,7 +7,8 @@ import asyncio
 import pytest
 
 from fisk_ai.a2a import messages as m
-from fisk_ai.a2a.answering import Answering, Given, late_answer, reply_to
+from fisk_ai.a2a.answering import Answering, Ask, Deliver, Given, late_answer, reply_to
+from fisk_ai.a2a.hooks import ClientHooks, TaskHooks
 from fisk_ai.errors import BusTimeoutError, FiskError, NoRespondersError, ServiceRefusedError
 
 DIGEST = "a" * 64
@@ -84,6 +85,11 @@ class Agent:
         return m.Ack(**m.reply_header(reply, "agent"), accepted=True)
 
 
+def answering_with(ask: Ask, deliver: Deliver) -> Answering:
+    hooks = TaskHooks(ClientHooks(), m.RequestPrompt(**header(), prompt="Hi"))
+    return Answering(ask, deliver, header=header, hooks=hooks)
+
+
 async def drained() -> None:
     asking = {task for task in asyncio.all_tasks() if task.get_name() == "answer a question"}
     await asyncio.wait(asking, timeout=5)
@@ -93,7 +99,7 @@ async def test_an_answer_that_cannot_be_delivered_comes_back() -> None:
     async def ask(question: m.AnyQuestion) -> Given:
         return "always"
 
-    answering = Answering(ask, Agent(gone=True).deliver, header=header)
+    answering = answering_with(ask, Agent(gone=True).deliver)
     answering.start(approve())
     await drained()
     (unsent,) = await answering.finish()
@@ -107,7 +113,7 @@ async def test_a_question_is_kept_open_until_the_answer_and_not_after() -> None:
         await agent.heard.wait()
         return "no"
 
-    answering = Answering(ask, agent.deliver, header=header)
+    answering = answering_with(ask, agent.deliver)
     answering.start(approve(wait_ms=3))
     await drained()
     assert await answering.finish() == ()
@@ -124,7 +130,7 @@ async def test_a_keepalive_that_fails_leaves_the_person_typing() -> None:
         await typing.wait()
         return "once"
 
-    answering = Answering(ask, agent.deliver, header=header)
+    answering = answering_with(ask, agent.deliver)
     answering.start(approve(wait_ms=1))
     await asyncio.wait_for(agent.missed.wait(), 5)
     agent.gone = False
@@ -143,7 +149,7 @@ async def test_a_person_still_asked_is_released_when_the_task_ends() -> None:
             released.set()
         return None
 
-    answering = Answering(ask, Agent().deliver, header=header)
+    answering = answering_with(ask, Agent().deliver)
     answering.start(approve())
     await asyncio.sleep(0)
     assert await answering.finish() == ()
@@ -154,7 +160,7 @@ async def test_an_error_of_the_asking_reaches_the_caller() -> None:
     async def ask(question: m.AnyQuestion) -> Given:
         raise ZeroDivisionError
 
-    answering = Answering(ask, Agent().deliver, header=header)
+    answering = answering_with(ask, Agent().deliver)
     answering.start(approve())
     await drained()
     with pytest.raises(ZeroDivisionError):
@@ -175,7 +181,7 @@ async def answered(error: FiskError) -> Answering:
     async def deliver(reply: m.AnyElicitReply) -> m.Ack:
         raise error
 
-    answering = Answering(ask, deliver, header=header)
+    answering = answering_with(ask, deliver)
     answering.start(approve())
     await drained()
     return answering
