@@ -1,4 +1,4 @@
-"""Options of a backend or a built-in tool, read strictly: one reader, so that none is laxer.
+"""Options of a provider, a backend or a tool, read strictly: one reader, so that none is laxer.
 
 A refusal says where the option stands, the name that was not known and those that are.
 """

@@ -11,6 +11,9 @@ from fisk_ai.errors import ConfigError
 if TYPE_CHECKING:
     from fisk_ai.llm.model import Delta, Request, Response
 
+OPTIONS_KEY = "llm.options"
+"""Where the options of a provider stand."""
+
 DeltaSink = Callable[["Delta"], Awaitable[None]]
 
 

@@ -88,7 +88,7 @@ def test_the_agent_and_the_place_of_its_sessions_are_shown(
         ),
         (
             "{model: m, options: {x: 1}}",
-            "invalid anthropic llm options: unknown key x; it takes none",
+            'invalid anthropic llm options: llm.options: unknown key "x", it takes none',
         ),
     ],
 )

@@ -16,6 +16,9 @@ from contextlib import aclosing, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, cast
 
+import msgspec
+
+from fisk_ai import options
 from fisk_ai.errors import ConfigError, ProviderError
 from fisk_ai.llm.anthropic.attempts import Attempts
 from fisk_ai.llm.anthropic.base_url import (
@@ -31,7 +34,7 @@ from fisk_ai.llm.anthropic.failures import ApiError, to_error
 from fisk_ai.llm.anthropic.params import build_params, size_hint
 from fisk_ai.llm.anthropic.stream import Assembly
 from fisk_ai.llm.model import Request, Response
-from fisk_ai.llm.provider import Capabilities, DeltaSink, ProviderConfig
+from fisk_ai.llm.provider import OPTIONS_KEY, Capabilities, DeltaSink, ProviderConfig
 from fisk_ai.text.duration import go_duration
 from fisk_ai.text.gojson import dumps
 
@@ -44,6 +47,10 @@ _KEY: Final = re.compile(r"[\x21-\x7e]+")
 
 AT_ONCE_BYTES: Final = 1024 * 1024
 """A larger request is written, and a larger reply read, in a thread: both hold up all runs."""
+
+
+class _Options(msgspec.Struct, frozen=True):
+    """It takes none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,10 +73,7 @@ class AnthropicProvider:
         Raises:
             ConfigError: no key, an address that may not be used, or an option.
         """
-        if config.options:
-            option = min(config.options)
-            text = f"invalid anthropic llm options: unknown key {option}; it takes none"
-            raise ConfigError(text, key=f"llm.options.{option}")
+        options.decode("anthropic llm", config.options, _Options, key=OPTIONS_KEY)
         self._api_key = _checked_key(config.api_key)
         self._call_timeout_s = config.call_timeout_s
         base_url = check_base_url(config.base_url) or DEFAULT_BASE_URL

@@ -6,10 +6,13 @@ import re
 from pathlib import Path
 from typing import Final
 
-from fisk_ai.errors import ConfigError, ProviderError
+import msgspec
+
+from fisk_ai import options
+from fisk_ai.errors import ProviderError
 from fisk_ai.llm.clock import pause
 from fisk_ai.llm.model import Block, Delta, Request, Response, TextBlock, ThinkingBlock
-from fisk_ai.llm.provider import Capabilities, DeltaSink, ProviderConfig
+from fisk_ai.llm.provider import OPTIONS_KEY, Capabilities, DeltaSink, ProviderConfig
 from fisk_ai.llm.scripted.declared import CAPABILITIES
 from fisk_ai.llm.scripted.position import newest_text, next_turn, turns_left
 from fisk_ai.llm.scripted.script import Script, Turn, load
@@ -19,6 +22,7 @@ from fisk_ai.text.sanitise import for_terminal
 ASKED_LIMIT: Final = 200
 """Code points of the unanswered text that an error shows."""
 
+_WHAT: Final = "scripted llm"
 _FRAGMENT: Final = re.compile(r"\s*\S+\s*|\s+")
 
 _FAILURES: Final[dict[Failure, str]] = {
@@ -28,6 +32,10 @@ _FAILURES: Final[dict[Failure, str]] = {
     "context_exceeded": "the conversation no longer fits the scripted model's context",
     "timeout": "the scripted model did not answer in time",
 }
+
+
+class _Options(msgspec.Struct, frozen=True):
+    script: str = ""
 
 
 class ScriptedProvider:
@@ -84,17 +92,10 @@ def build(config: ProviderConfig) -> ScriptedProvider:
     Raises:
         ConfigError: an option that is unknown or no path, or a script that cannot be played.
     """
-    unknown = sorted(set(config.options) - {"script"})
-    if unknown:
-        raise _bad_options(f"unknown key {unknown[0]}; it takes script", unknown[0])
-    script = config.options.get("script")
-    if not isinstance(script, str) or not script:
-        raise _bad_options("script must name a file", "script")
+    script = options.decode(_WHAT, config.options, _Options, key=OPTIONS_KEY).script
+    if not script:
+        raise options.invalid(_WHAT, "script must name a file", key=OPTIONS_KEY, name="script")
     return ScriptedProvider(load(Path(config.directory, script)))
-
-
-def _bad_options(reason: str, option: str) -> ConfigError:
-    return ConfigError(f"invalid scripted llm options: {reason}", key=f"llm.options.{option}")
 
 
 async def _stream(turn: Turn, on_delta: DeltaSink) -> None:
