@@ -6,8 +6,9 @@ ended. Neither decides the outcome, and the terminal never depends on the revisi
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+
 from fisk_ai.agent.active import ActiveRun
-from fisk_ai.agent.journal_writer import JournalWriter
 from fisk_ai.errors import StoreError
 from fisk_ai.memory import scope
 from fisk_ai.sessions.records import MemoryRevisions, Terminal
@@ -18,28 +19,23 @@ async def record_end(active: ActiveRun, terminal: Terminal) -> None:
     memory = scope.current()
     revisions = memory.snapshot() if memory is not None else {}
     if revisions:
-        await _write_revisions(active, MemoryRevisions(revisions=revisions))
+        record = MemoryRevisions(revisions=revisions)
+        await _tried(active, active.journal.write(record), "journal_memory_revisions")
     await record_terminal(active, terminal)
 
 
 async def record_terminal(active: ActiveRun, terminal: Terminal) -> None:
     """Write how the run ended, or left its session; a failure is only told."""
+    await _tried(active, active.journal.write(terminal), "journal_terminal")
+
+
+async def close(active: ActiveRun) -> None:
+    """Let go of the session; a failure is only told."""
+    await _tried(active, active.journal.close(), "journal_close")
+
+
+async def _tried(active: ActiveRun, step: Awaitable[None], warning: str) -> None:
     try:
-        await active.journal.write(terminal)
+        await step
     except StoreError as exc:
-        await active.warn("journal_terminal", error=str(exc))
-
-
-async def close(active: ActiveRun, journal: JournalWriter) -> None:
-    """Let go of a session; a failure is only told."""
-    try:
-        await journal.close()
-    except StoreError as exc:
-        await active.warn("journal_close", error=str(exc))
-
-
-async def _write_revisions(active: ActiveRun, revisions: MemoryRevisions) -> None:
-    try:
-        await active.journal.write(revisions)
-    except StoreError as exc:
-        await active.warn("journal_memory_revisions", error=str(exc))
+        await active.warn(warning, error=str(exc))

@@ -8,13 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from contextlib import contextmanager
-from typing import Literal
 
 from fisk_ai.agent.ending import TurnOver
 from fisk_ai.agent.hooks import Hooks, RunStart, UserPrompt
 from fisk_ai.errors import FiskError, RefusedError
-
-PromptPart = Literal["prompt", "context"]
 
 NO_REASON = "no reason was given"
 

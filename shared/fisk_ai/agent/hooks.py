@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from fisk_ai.agent.counts import Stats
+from fisk_ai.agent.stats import Stats
 from fisk_ai.llm.model import Response
 from fisk_ai.sessions.records import Reason
 from fisk_ai.toolkit.contract import Kind

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from fisk_ai.agent.counts import Stats
 from fisk_ai.agent.events import DiscardEvents, EventSink
 from fisk_ai.agent.hooks import Hooks
+from fisk_ai.agent.stats import Stats
 from fisk_ai.config import Config
 from fisk_ai.llm.provider import Provider
 from fisk_ai.llm.trace import TraceSummary

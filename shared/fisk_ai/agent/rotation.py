@@ -56,7 +56,7 @@ async def _swap(active: ActiveRun, session_id: str, journal: Journal) -> None:
     async with AsyncExitStack() as unless_taken:
         unless_taken.push_async_callback(journal.close)
         await closing.record_terminal(active, Terminal(reason="suspended"))
-        await closing.close(active, active.journal)
+        await closing.close(active)
         unless_taken.pop_all()
     previous, active.session_id = active.session_id, session_id
     active.journal = JournalWriter(journal)

@@ -75,7 +75,7 @@ async def _run(options: RunOptions, progress: Progress) -> RunOutcome:
         try:
             end = await _drive(setup, opened, active)
         finally:
-            await closing.close(active, active.journal)
+            await closing.close(active)
         return _result(active, end), end.error
 
 

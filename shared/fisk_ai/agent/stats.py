@@ -2,10 +2,23 @@
 
 from __future__ import annotations
 
-from fisk_ai.agent.options import Stats
+from dataclasses import dataclass, field
+
 from fisk_ai.llm.model import Usage
 from fisk_ai.sessions.state import Counters
 from fisk_ai.toolkit.contract import Kind
+
+
+@dataclass(slots=True, kw_only=True)
+class Stats:
+    """What a run did; a resumed run starts from what its session had done, but ``by_kind``."""
+
+    llm_calls: int = 0
+    tool_calls: int = 0
+    remote_tool_calls: int = 0
+    mcp_tool_calls: int = 0
+    by_kind: dict[str, int] = field(default_factory=dict[str, int])
+    usage: Usage = field(default_factory=Usage)
 
 
 def from_journal(counters: Counters) -> Stats:
