@@ -7,7 +7,7 @@ import signal
 
 import pytest
 
-from fisk_ai.testing.command import Agent, Done, Terminal, children, session_of, until
+from fisk_ai.testing.command import Agent, Done, Terminal, session_of, until
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
 
@@ -107,8 +107,7 @@ def test_a_grant_of_an_earlier_run_counts_for_nothing_where_nobody_sits(agent: A
     terminal = _ask(agent, _WIPE, "{call: [{tool: wait, input: {}}]}", _WIPE, "{say: Done.}")
     terminal.type("3\n")
     until("the command runs", lambda: agent.application.count("wait") == 1)
-    (worker,) = (pid for pid, line in children(terminal.process.pid).items() if "worker" in line)
-    os.kill(worker, signal.SIGKILL)
+    os.kill(terminal.child("agent_worker"), signal.SIGKILL)
     cut_short = terminal.end()
     agent.gate_file.touch()
     done = agent.rehearse("--resume", session_of(cut_short.err))

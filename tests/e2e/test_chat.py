@@ -8,7 +8,7 @@ import signal
 import pytest
 
 from fisk_ai.sessions.listing import SUFFIX
-from fisk_ai.testing.command import Agent, Terminal, children, session_of
+from fisk_ai.testing.command import Agent, Terminal, session_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(90)]
 
@@ -135,18 +135,6 @@ def test_earlier_lines_can_be_recalled_and_edited(agent: Agent) -> None:
     assert chat.end().status == 0
 
 
-def test_what_was_typed_while_the_agent_worked_is_no_prompt(agent: Agent) -> None:
-    chat = _chat(agent, _WAIT, "{say: Hello.}", "{say: Second.}")
-    chat.wait_shown("-> wait()")
-    chat.type("too early\n")
-    agent.gate_file.touch()
-    chat.wait_input(1)
-    chat.type("\x04")
-    assert chat.end().status == 0
-    (session,) = _sessions(agent)
-    assert "too early" not in _prompts(agent, session)
-
-
 def test_an_interrupt_at_the_input_leaves_and_gives_the_terminal_back(agent: Agent) -> None:
     chat = _chat(agent, words=())
     _type(chat, "half a li")
@@ -212,8 +200,7 @@ def test_one_turn_is_all_where_no_more_is_wanted(agent: Agent, way: str) -> None
     elif way == "variable":
         agent.environ["NO_TUI"] = "1"
     else:
-        base = (agent.home / "agent.yaml").read_text(encoding="utf-8")
-        agent.configure(f"{base}harness: {{no_tui: true}}\n")
+        agent.extend("harness: {no_tui: true}\n")
     done = _chat(agent, words=words).end()
     assert done.status == 0
     assert "It says Moo." in done.err
@@ -226,8 +213,7 @@ def test_one_turn_is_all_where_no_more_is_wanted(agent: Agent, way: str) -> None
 def test_a_worker_that_dies_between_two_turns_ends_the_chat(agent: Agent) -> None:
     chat = _chat(agent)
     chat.wait_input(1)
-    (worker,) = (pid for pid, line in children(chat.process.pid).items() if "agent_worker" in line)
-    os.kill(worker, signal.SIGKILL)
+    os.kill(chat.child("agent_worker"), signal.SIGKILL)
     assert chat.is_restored()
     done = chat.end()
     assert done.status == 1
@@ -236,10 +222,11 @@ def test_a_worker_that_dies_between_two_turns_ends_the_chat(agent: Agent) -> Non
     assert last == "fisk-ai: error: the agent did not finish: its process was killed (SIGKILL)"
 
 
-def test_a_turn_that_fails_is_said_and_the_chat_goes_on(agent: Agent) -> None:
+def test_a_turn_that_fails_is_said_with_its_prompt_and_the_chat_goes_on(agent: Agent) -> None:
     chat = _chat(agent, "{say: Hello.}")
     _type(chat, "more\n")
     chat.wait_shown("script.yaml")
+    chat.wait_shown("your prompt is kept: the model reads it together with the next one")
     _type(chat, "/exit\n", inputs=2)
     done = chat.end()
     assert done.status == 0
@@ -289,14 +276,6 @@ def test_a_session_removed_under_a_chat_is_said_and_its_prompt_is_not_lost(agent
     assert done.status == 1
     assert "your prompt was not taken: are you there?" in done.err
     assert "error: the session of this chat was removed; begin a new one\n" in done.err
-
-
-def test_after_a_failed_turn_its_prompt_is_said_to_be_kept(agent: Agent) -> None:
-    chat = _chat(agent, "{say: Hello.}")
-    _type(chat, "more\n")
-    chat.wait_shown("your prompt is kept: the model reads it together with the next one")
-    _type(chat, "/exit\n", inputs=2)
-    assert chat.end().status == 0
 
 
 @pytest.mark.parametrize(("keys", "times"), [("too early\n", 1), ("\n\n", 0), ("half", 0)])

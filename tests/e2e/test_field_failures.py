@@ -7,7 +7,6 @@ import os
 import re
 import signal
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -33,11 +32,6 @@ SPENT = "usage: {input: 200, output: 1}"
 FLOOD_BYTES = 10_000_000
 GROWTH_LIMIT_KB = 6_000
 """What a worker may grow by over the output: less than any copy of it would need."""
-
-
-def extend(agent: Agent, text: str) -> None:
-    path = agent.home / "agent.yaml"
-    path.write_text(path.read_text(encoding="utf-8") + text, encoding="utf-8")
 
 
 def killed(agent: Agent, fault: str) -> str:
@@ -151,32 +145,8 @@ def test_a_session_damaged_in_its_middle_is_refused_with_file_and_line(agent: Ag
 # Decisions and what changed behind them.
 
 
-def _approved_late(agent: Agent) -> str:
-    """Return a session that parked at its gate and was approved by another command since."""
-    agent.script("{call: [{tool: wipe, input: {}}]}", "{say: Done.}")
-    terminal = Terminal(agent, "run", "--script", "script.yaml", "--no-tui", "wipe it")
-    terminal.wait_shown("answer [1]: ")
-    (worker,) = (pid for pid, line in children(terminal.process.pid).items() if "worker" in line)
-
-    def told() -> bool:
-        with suppress(ProcessLookupError):
-            os.kill(worker, signal.SIGTERM)
-        return terminal.process.poll() is not None
-
-    until("the run parks", told)
-    session = session_of(terminal.end().err)
-    approved = agent.run("session", "approve", session)
-    assert (approved.status, approved.out) == (0, "recorded\n"), approved.err
-    return session
-
-
-def _resumed_by_a_person(agent: Agent, session: str) -> Done:
-    words = ("run", "--script", "script.yaml", "--no-tui", "--resume", session)
-    return Terminal(agent, *words).end()
-
-
 def _deny_in_file(agent: Agent) -> None:
-    extend(agent, "exclude: {tools: [wipe]}\n")
+    agent.extend("exclude: {tools: [wipe]}\n")
 
 
 def _deny_in_program(agent: Agent) -> None:
@@ -189,21 +159,16 @@ def _deny_in_program(agent: Agent) -> None:
 
 @pytest.mark.parametrize("deny", [_deny_in_file, _deny_in_program])
 def test_an_approved_call_that_was_denied_since_never_runs(
-    agent: Agent, deny: Callable[[Agent], None]
+    agent: Agent, parked: str, deny: Callable[[Agent], None]
 ) -> None:
-    session = _approved_late(agent)
+    approved = agent.run("session", "approve", parked)
+    assert (approved.status, approved.out) == (0, "recorded\n"), approved.err
     deny(agent)
-    done = _resumed_by_a_person(agent, session)
+    words = ("run", "--script", "script.yaml", "--no-tui", "--resume", parked)
+    done = Terminal(agent, *words).end()
     assert (done.status, done.out) == (0, "Done.\n")
     assert "the tools changed since this conversation began" in done.err
     assert 'the model called "wipe", which is not one of its tools' in done.err
-    assert agent.application.count("wipe") == 0
-
-
-def test_a_late_approval_runs_nothing_where_nobody_sits(agent: Agent) -> None:
-    session = _approved_late(agent)
-    done = agent.rehearse("--resume", session)
-    assert (done.status, done.out) == (0, "Done.\n")
     assert agent.application.count("wipe") == 0
 
 
@@ -213,15 +178,11 @@ def test_a_late_approval_runs_nothing_where_nobody_sits(agent: Agent) -> None:
 @pytest.fixture
 def harmful(agent: Agent) -> Agent:
     """An agent whose worker was killed right behind its destructive command."""
-    application = FakeApplication(
+    agent.application = FakeApplication(
         agent.home / "harmful",
         [FakeCommand(path="format", tags=("ai:destructive",), output="formatted\n")],
     )
-    agent.application = application
-    agent.configure(
-        f"identity: cow\napplication_path: {application.path}\n"
-        "system_prompt: You are a cow.\nllm: {model: small}\n"
-    )
+    agent.configure()
     agent.script("{call: [{tool: format, input: {}}]}", "{say: done}")
     return agent
 
@@ -268,7 +229,7 @@ def test_output_of_any_size_reaches_model_session_and_bus_as_its_two_ends(
 ) -> None:
     before, after = agent.home / "before", agent.home / "after"
     flood = "THE BEGINNING" + "x" * (size - 20) + "THE END"
-    application = FakeApplication(
+    agent.application = FakeApplication(
         agent.home / "flooding",
         [
             FakeCommand(path="first", wait_for=before),
@@ -276,18 +237,15 @@ def test_output_of_any_size_reaches_model_session_and_bus_as_its_two_ends(
             FakeCommand(path="last", wait_for=after),
         ],
     )
-    agent.configure(
-        f"identity: cow\napplication_path: {application.path}\n"
-        "system_prompt: You are a cow.\nllm: {model: small}\n"
-    )
+    agent.configure()
     calls = (f"{{call: [{{tool: {name}, input: {{}}}}]}}" for name in ("first", "flood", "last"))
     agent.script(*calls, "{say: done}")
     running = agent.start("run", "--script", "script.yaml", "--a2a-debug", "go")
-    until("the first command runs", lambda: application.count("first") == 1)
+    until("the first command runs", lambda: agent.application.count("first") == 1)
     worker = running.child("agent_worker")
     peaks = {pid: _peak_kb(pid) for pid in (worker, running.pid)}
     before.touch()
-    until("the last command runs", lambda: application.count("last") == 1)
+    until("the last command runs", lambda: agent.application.count("last") == 1)
     for pid, peak in peaks.items():
         assert _peak_kb(pid) - peak < GROWTH_LIMIT_KB
     after.touch()
@@ -310,7 +268,7 @@ def test_output_of_any_size_reaches_model_session_and_bus_as_its_two_ends(
 
 def test_of_two_workers_that_create_a_memory_one_is_told_what_is_there(agent: Agent) -> None:
     notes = agent.home / "notes"
-    extend(agent, f"harness: {{memory: {{enabled: true, options: {{directory: {notes}}}}}}}\n")
+    agent.extend(f"harness: {{memory: {{enabled: true, options: {{directory: {notes}}}}}}}\n")
     running: list[Running] = []
     for name in ("one", "two"):
         write = f"{{key: k, description: from {name}, content: {name}}}"
@@ -413,7 +371,7 @@ def test_the_exit_code_says_success_for_answers_alone(agent: Agent, end: End) ->
         bound = "max_tokens: 100" if "tokens" in end.words else "max_iterations: 1"
         text = (agent.home / "agent.yaml").read_text(encoding="utf-8")
         agent.configure(text.replace("model: small", f"model: small, budget: {{{bound}}}"))
-    extend(agent, end.config)
+    agent.extend(end.config)
     done = agent.rehearse("go", environ=dict(end.environ))
     assert done.status == end.status
     assert end.words in done.err

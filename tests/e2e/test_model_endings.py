@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
+from collections.abc import Callable, Mapping
 
 import pytest
 
-from fisk_ai.testing.command import Agent, session_of, until
+from fisk_ai.testing.command import Agent, session_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
 
@@ -47,32 +43,6 @@ SPOKEN: Mapping[str, tuple[Wire, str]] = {
     ),
 }
 """Replies that are recorded, so asking again would pay for another."""
-
-
-@pytest.fixture
-def serve(tmp_path: Path) -> Iterator[Callable[..., str]]:
-    """Start an API that gives these answers, and return its address."""
-    processes: list[subprocess.Popen[bytes]] = []
-
-    def start(*answers: Wire) -> str:
-        port, listed = tmp_path / "port", tmp_path / "answers"
-        listed.write_text(json.dumps(answers), encoding="utf-8")
-        processes.append(
-            subprocess.Popen(
-                [
-                    *(sys.executable, "-m", "fisk_ai.testing.messages_endpoint"),
-                    *("--port-file", str(port), "--answers", str(listed)),
-                ],
-                stdout=subprocess.DEVNULL,
-            )
-        )
-        until("the endpoint listens", lambda: port.exists() and bool(port.read_text()))
-        return port.read_text(encoding="utf-8").strip()
-
-    yield start
-    for process in processes:
-        process.kill()
-        process.wait()
 
 
 @pytest.mark.parametrize("name", ENDINGS)

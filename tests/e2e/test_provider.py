@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
 import pytest
 
-from fisk_ai.testing.command import Agent, until
+from fisk_ai.testing.command import Agent, session_of
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
 
@@ -34,23 +32,8 @@ class Endpoint:
 
 
 @pytest.fixture
-def endpoint(tmp_path: Path) -> Iterator[Endpoint]:
-    port_file, log, answers = (tmp_path / name for name in ("port", "requests", "answers"))
-    answers.write_text(json.dumps([_CALL, _ANSWER]), encoding="utf-8")
-    with subprocess.Popen(
-        [
-            *(sys.executable, "-m", "fisk_ai.testing.messages_endpoint"),
-            *("--port-file", str(port_file), "--log", str(log), "--answers", str(answers)),
-        ],
-        stdout=subprocess.DEVNULL,
-    ) as process:
-        try:
-            until(
-                "the endpoint listens", lambda: port_file.exists() and bool(port_file.read_text())
-            )
-            yield Endpoint(port_file.read_text(encoding="utf-8").strip(), log)
-        finally:
-            process.kill()
+def endpoint(serve: Callable[..., str], tmp_path: Path) -> Endpoint:
+    return Endpoint(serve(_CALL, _ANSWER), tmp_path / "requests")
 
 
 def test_the_key_is_used_and_reaches_no_tool_and_no_screen(
@@ -91,8 +74,7 @@ def test_a_conversation_with_a_model_never_resumes_with_a_script(
     }
     died = agent.run("run", "go", environ=environ)
     assert died.status == 1
-    session = died.err.split("--resume ", 1)[1].split()[0]
-    done = agent.rehearse("--resume", session, "--force")
+    done = agent.rehearse("--resume", session_of(died.err), "--force")
     assert done.status == 1
     assert done.out == ""
     assert "provider" in done.err.splitlines()[-1]

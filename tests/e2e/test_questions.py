@@ -16,14 +16,6 @@ _SELECT = "{call: [{tool: ask_human_select, input: {question: 'Which?', options:
 _INPUT = "{call: [{tool: ask_human_input, input: {question: 'Name?', default: cow}}]}"
 
 
-@pytest.fixture
-def asking(agent: Agent) -> Agent:
-    """An agent that may ask questions of its own."""
-    base = (agent.home / "agent.yaml").read_text(encoding="utf-8")
-    agent.configure(f"{base}harness: {{human_in_the_loop: {{enabled: true}}}}\n")
-    return agent
-
-
 def _run(agent: Agent, *turns: str) -> Terminal:
     agent.script(*turns)
     return Terminal(agent, "run", "--script", "script.yaml", "--tool-output", "go")

@@ -3,39 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
-from contextlib import suppress
 
 import pytest
 
-from fisk_ai.testing.command import Agent, Terminal, children, session_of, until
+from fisk_ai.testing.command import Agent, Terminal
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(60)]
 
 
-@pytest.fixture
-def parked(agent: Agent) -> str:
-    """A session whose worker was told to end, twice, while it asked about a gated call."""
-    agent.script("{call: [{tool: wipe, input: {}}]}", "{say: Done.}")
-    terminal = Terminal(agent, "run", "--script", "script.yaml", "--no-tui", "wipe it")
-    terminal.wait_shown("answer [1]: ")
-    (worker,) = (pid for pid, line in children(terminal.process.pid).items() if "worker" in line)
-
-    def told() -> bool:
-        with suppress(ProcessLookupError):
-            os.kill(worker, signal.SIGTERM)
-        return terminal.process.poll() is not None
-
-    until("the run parks", told)
-    session = session_of(terminal.end().err)
-    pending = agent.run("session", "pending")
-    assert session in pending.out
-    assert " approve " in pending.out
-    return session
-
-
 def test_an_approved_call_runs_when_the_session_is_resumed(agent: Agent, parked: str) -> None:
+    pending = agent.run("session", "pending").out
+    assert parked in pending
+    assert " approve " in pending
     decided = agent.run("session", "approve", parked, "--args")
     assert (decided.status, decided.out) == (0, "{}\nrecorded\n")
     assert agent.application.count("wipe") == 0
@@ -55,28 +34,26 @@ def test_a_denied_call_never_runs(agent: Agent, parked: str) -> None:
     assert "-> wipe() (refused)" in shown
 
 
-def test_a_question_whose_terminal_is_closed_waits_and_is_answered_later(agent: Agent) -> None:
-    base = (agent.home / "agent.yaml").read_text(encoding="utf-8")
-    agent.configure(f"{base}harness: {{human_in_the_loop: {{enabled: true}}}}\n")
-    asking = '{call: [{tool: ask_human_confirm, input: {question: "Deploy?"}}]}'
-    agent.script(asking, "{when: 'confirmed.:true', say: Deployed.}")
-    terminal = Terminal(agent, "run", "--script", "script.yaml", "deploy it")
+def test_a_question_whose_terminal_is_closed_waits_and_is_answered_later(asking: Agent) -> None:
+    question = '{call: [{tool: ask_human_confirm, input: {question: "Deploy?"}}]}'
+    asking.script(question, "{when: 'confirmed.:true', say: Deployed.}")
+    terminal = Terminal(asking, "run", "--script", "script.yaml", "deploy it")
     terminal.wait_shown("answer [1]: ")
     assert terminal.hang_up() == 1
-    (row,) = json.loads(agent.run("session", "pending", "--json").out)["calls"]
+    (row,) = json.loads(asking.run("session", "pending", "--json").out)["calls"]
     assert (row["kind"], row["question"]) == ("confirm", "Deploy?")
-    shown = agent.run("session", "show", row["run_id"]).out
+    shown = asking.run("session", "show", row["run_id"]).out
     assert "Deploy?" in shown
     assert f"fisk-ai session answer {row['run_id']} {row['tool_use_id']} --confirm yes|no" in shown
-    answered = agent.run("session", "answer", row["run_id"], "--confirm", "yes")
+    answered = asking.run("session", "answer", row["run_id"], "--confirm", "yes")
     assert answered.out == "recorded\n"
     assert "--script FILE" in answered.err
-    assert agent.rehearse("--resume", row["run_id"]).out == "Deployed.\n"
+    assert asking.rehearse("--resume", row["run_id"]).out == "Deployed.\n"
 
 
 def test_an_approval_is_lost_where_nobody_sits_and_that_is_said(agent: Agent, parked: str) -> None:
     assert agent.run("session", "approve", parked).status == 0
     done = agent.rehearse("--resume", parked)
-    assert done.status == 0
+    assert (done.status, done.out) == (0, "Done.\n")
     assert 'the approval of "wipe" does not count' in done.err
     assert agent.application.count("wipe") == 0

@@ -55,6 +55,18 @@ def children(pid: int) -> dict[int, str]:
     return found
 
 
+def child_of(pid: int, name: str) -> int:
+    """Wait for the direct child of ``pid`` whose command line holds ``name``."""
+    found: list[int] = []
+
+    def look() -> bool:
+        found[:] = [child for child, line in children(pid).items() if name in line]
+        return bool(found)
+
+    until(f"a child process {name}", look)
+    return found[0]
+
+
 def alive(pid: int) -> bool:
     """Say whether ``pid`` runs; a process that only waits to be collected does not."""
     try:
@@ -104,14 +116,7 @@ class Running:
 
     def child(self, name: str) -> int:
         """Wait for the child process whose command line holds ``name``."""
-        found: list[int] = []
-
-        def look() -> bool:
-            found[:] = [pid for pid, line in children(self.pid).items() if name in line]
-            return bool(found)
-
-        until(f"a child process {name}", look)
-        return found[0]
+        return child_of(self.pid, name)
 
     def signal(self, number: signal.Signals) -> None:
         """Send it a signal."""
@@ -182,6 +187,11 @@ class Agent:
             "system_prompt: You are a cow.\nllm: {model: small}\n"
         )
         (self.home / "agent.yaml").write_text(text or base, encoding="utf-8")
+
+    def extend(self, text: str) -> None:
+        """Write ``text`` behind what ``agent.yaml`` holds."""
+        with (self.home / "agent.yaml").open("a", encoding="utf-8") as written:
+            written.write(text)
 
     def start(
         self, *words: str, environ: Mapping[str, str] | None = None, stdout: int | None = None
@@ -265,6 +275,10 @@ class Terminal:
                 preexec_fn=lambda: fcntl.ioctl(0, termios.TIOCSCTTY, 0),  # noqa: PLW1509 - no thread runs here
             )
         os.close(follower)
+
+    def child(self, name: str) -> int:
+        """Wait for the child process whose command line holds ``name``."""
+        return child_of(self.process.pid, name)
 
     def screen(self) -> str:
         """Return everything shown so far."""
