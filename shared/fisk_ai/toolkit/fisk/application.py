@@ -90,9 +90,7 @@ def assemble(
     offered = global_flags.resolve(config.global_flags, document)
     selected = [leaf for leaf in found if selection.keeps(leaf.tool_name, leaf.tags)]
     check_names(selected)
-    host = Host(
-        program=program, environ=without_configured(environ, config), directory=config.base
-    )
+    host = Host(program=program, environ=without_configured(environ, config), directory=config.base)
     return LoadedApplication(
         tools=tuple(_tool(leaf, offered, host) for leaf in selected),
         advisories=(
