@@ -48,12 +48,16 @@ def sync_directory(directory: Path) -> None:
         os.close(fd)
 
 
-def lock_at_once(fd: int) -> bool:
-    """Lock the open file, until it is closed, unless somebody else holds it; raises OSError."""
+def lock_at_once(fd: int, *, shared: bool = False) -> bool:
+    """Lock the open file, until it is closed, unless somebody else holds it; raises OSError.
+
+    A ``shared`` lock is kept off by a whole one alone.
+    """
     if sys.platform == "win32":
         return True  # no such lock there: two writers are not kept apart
+    kind = fcntl.LOCK_SH if shared else fcntl.LOCK_EX
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, kind | fcntl.LOCK_NB)
     except BlockingIOError:
         return False
     return True

@@ -88,6 +88,11 @@ class FileStore:
         path = self._path(run_id)
         return await self._reading(partial(_folded, path))
 
+    async def held_by(self, run_id: str) -> str:
+        """Name who holds a session for writing."""
+        lock_path = _lock_path(self._path(run_id))
+        return await self._reading(partial(_holder, lock_path))
+
     async def records(self, run_id: str) -> builtins.list[Record]:
         """Return a session's records without taking it."""
         path = self._path(run_id)
@@ -252,6 +257,12 @@ def _kept(lock: Lock) -> Generator[None]:
 
 def _lock_path(path: Path) -> Path:
     return path.with_suffix(".lock")
+
+
+def _holder(lock_path: Path) -> str:
+    if not locking.is_held(lock_path):
+        return ""
+    return locking.holder(lock_path) or "pid unknown"
 
 
 def _make_writable(directory: Path) -> None:

@@ -70,6 +70,26 @@ def acquire(path: Path) -> Lock | None:
     return None
 
 
+def is_held(path: Path) -> bool:
+    """Say whether somebody holds the lock; nothing is kept and nothing is made.
+
+    A lock that nobody signed is taken for free without a try: even a short look would keep it from
+    a run that begins at this moment.
+
+    Raises:
+        CorruptError: what is at ``path`` cannot be a lock file.
+        OSError: it cannot be looked at.
+    """
+    try:
+        fd = open_regular(path, os.O_RDONLY)
+    except FileNotFoundError:
+        return False
+    try:
+        return os.fstat(fd).st_size > 0 and not lock_at_once(fd, shared=True)
+    finally:
+        os.close(fd)
+
+
 def holder(path: Path) -> str:
     """Name the process that took the lock last, such as ``pid 7``; empty when none signed it."""
     try:

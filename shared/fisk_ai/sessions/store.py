@@ -114,6 +114,16 @@ class Store(Protocol):
         """
         ...
 
+    async def held_by(self, run_id: str) -> str:
+        """Name who holds a session for writing, such as ``pid 7``; empty when nobody does.
+
+        An unknown session is held by nobody. It is looked at and not taken.
+
+        Raises:
+            InvalidIdError, CorruptError, StoreError: as named.
+        """
+        ...
+
     async def records(self, run_id: str) -> list[Record]:
         """Return a session's records without taking it; raises as :meth:`load`."""
         ...

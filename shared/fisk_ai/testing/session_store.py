@@ -180,6 +180,19 @@ async def a_held_session_is_read_but_not_taken(store: Store) -> None:
         assert [row.run_id for row in await store.list(Filter())] == ["one"]
 
 
+async def who_holds_a_session_is_told_without_taking_it(store: Store) -> None:
+    """Looking keeps the session from nobody and makes nothing."""
+    async with writing(store, "one", user("mine")) as handle:
+        assert await store.held_by("one")
+        await handle.check_held()
+    assert await store.held_by("one") == ""
+    assert await store.held_by("nobody") == ""
+    handle = await store.open("one")
+    await handle.close()
+    with pytest.raises(NotFoundError):
+        await store.load("nobody")
+
+
 async def an_unknown_session_is_not_found(store: Store) -> None:
     """Reading or opening one makes nothing."""
     for attempt in (store.open, store.load, store.records):
@@ -191,7 +204,7 @@ async def an_unknown_session_is_not_found(store: Store) -> None:
 async def hostile_ids_are_refused_everywhere(store: Store) -> None:
     """No id from outside becomes a flag, a path or a wildcard."""
     for run_id in HOSTILE_IDS:
-        for attempt in (store.open, store.load, store.records, store.delete):
+        for attempt in (store.open, store.load, store.held_by, store.records, store.delete):
             with pytest.raises(InvalidIdError):
                 await attempt(run_id)
         with pytest.raises(InvalidIdError):
@@ -329,6 +342,7 @@ CHECKS: tuple[Check, ...] = (
     closing_twice_is_harmless,
     a_taken_id_is_not_created_again,
     a_held_session_is_read_but_not_taken,
+    who_holds_a_session_is_told_without_taking_it,
     an_unknown_session_is_not_found,
     hostile_ids_are_refused_everywhere,
     another_format_version_is_not_created,

@@ -37,6 +37,7 @@ from fisk_ai.testing.session_records import (
     result,
     terminal,
     user,
+    writing,
 )
 
 
@@ -110,6 +111,20 @@ async def test_opening_what_is_not_there_leaves_nothing_behind(
     with pytest.raises(NotFoundError):
         await store.open("one")
     assert _modes(directory) == {}
+
+
+async def test_a_lock_that_a_dead_process_signed_is_held_by_nobody(
+    store: FileStore, directory: Path
+) -> None:
+    await _write(store, "one")
+    (directory / "one.lock").write_bytes(b"pid 7\n")
+    assert await store.held_by("one") == ""
+    assert (directory / "one.lock").read_bytes() == b"pid 7\n"
+    async with writing(store, "two"):
+        assert await store.held_by("two") == f"pid {os.getpid()}"
+    (directory / "three.lock").mkdir()
+    with pytest.raises(StoreError):
+        await store.held_by("three")
 
 
 async def test_a_lock_file_without_a_session_is_no_session(
