@@ -75,9 +75,26 @@ def _age_ns(text: str) -> int:
 async def _remove_named(store: Store, ids: Sequence[str], *, dry_run: bool) -> None:
     for session_id in ids:
         await _require_known(store, session_id)
-        if not dry_run:
-            await store.delete(session_id)
-        _say(session_id, dry_run=dry_run)
+        await _delete(store, session_id, dry_run=dry_run)
+
+
+async def _delete(store: Store, session_id: str, *, dry_run: bool) -> None:
+    """Remove a session, or say that it would be, and say so.
+
+    Raises:
+        LockedError: a run holds it, in a dry run as well.
+    """
+    if not dry_run:
+        await store.delete(session_id)
+        print(f"Removed session {label(session_id)}")
+        return
+    holder = await store.held_by(session_id)
+    if holder:
+        raise LockedError(
+            f"session {session_id} is held by another run ({holder}); wait for its end",
+            key=session_id,
+        )
+    print(f"Would remove session {label(session_id)}")
 
 
 async def _require_known(store: Store, session_id: str) -> None:
@@ -101,31 +118,21 @@ class _Aged:
         rows = await self._store.list(Filter())
         due = list(filter(self._is_due, rows))
         for row in due:
-            if dry_run:
-                _say(row.run_id, dry_run=True)
-            else:
-                await self._remove(row.run_id)
+            await self._remove(row.run_id, dry_run=dry_run)
         if not due:
             print("Nothing to remove")
         return rows
 
-    async def _remove(self, run_id: str) -> None:
+    async def _remove(self, run_id: str, *, dry_run: bool) -> None:
         # Looked at once more: since the listing, somebody may have gone on with it and be done.
         if not any(map(self._is_due, await self._store.describe(Filter(), [run_id]))):
             return
         try:
-            await self._store.delete(run_id)
+            await _delete(self._store, run_id, dry_run=dry_run)
         except LockedError:
             print(f"skipped session {run_id}: a run holds it", file=sys.stderr)
-            return
-        _say(run_id, dry_run=False)
 
     def _is_due(self, row: RunInfo) -> bool:
         if row.status in _UNFINISHED and not self._with_open:
             return False
         return clock.rfc3339_ns(row.updated) < self._before_ns
-
-
-def _say(session_id: str, *, dry_run: bool) -> None:
-    what = "Would remove" if dry_run else "Removed"
-    print(f"{what} session {label(session_id)}")

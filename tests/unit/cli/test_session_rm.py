@@ -84,6 +84,25 @@ def test_a_held_session_is_skipped_and_named(
     asyncio.run(holder.close())
 
 
+def test_a_dry_run_says_of_a_held_session_what_a_real_one_would(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    holder = asyncio.run(FileStore(store).open("done-old"))
+    assert _rm(store, "--older-than", "7d", "--dry-run") == 0
+    printed = capsys.readouterr()
+    assert printed.err == "skipped session done-old: a run holds it\n"
+    assert "done-old" not in printed.out
+    told: list[str] = []
+    for words in (["--dry-run"], []):
+        assert _rm(store, "done-old", *words) == 1
+        told.append(capsys.readouterr().err)
+    assert told[0] == told[1]
+    assert "is held by another run (pid " in told[0]
+    asyncio.run(holder.close())
+    assert _rm(store, "done-old", "--dry-run") == 0
+    assert capsys.readouterr().out == "Would remove session done-old\n"
+
+
 def test_a_damaged_session_is_left_and_said(
     store: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
