@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from fisk_ai.errors import EmptyError, InvalidIdError, NotFoundError, RefusedError, UsageError
+from fisk_ai.sessions.ids import session_id_for_token
 from fisk_ai.text.ids import valid_token
 from fisk_ai.text.sanitise import for_terminal
 
@@ -50,10 +51,14 @@ class Handle:
     state: RunState | None = field(default=None, repr=False, compare=False)
 
 
-async def find_handle(store: Store, text: str, *, scripted: bool, chat: bool = False) -> Handle:
+async def find_handle(
+    store: Store, text: str, *, identity: str, scripted: bool, chat: bool = False
+) -> Handle:
     """Look ``text`` up as a session id; what is none, or not there, is taken for a token.
 
-    ``scripted`` says whether a script plays the model now, ``chat`` whether prompts are to follow.
+    A token of the agent ``identity`` whose session is in the store is treated like that session's
+    id. ``scripted`` says whether a script plays the model now, ``chat`` whether prompts are to
+    follow.
 
     Raises:
         FinishedError: the session is complete and no prompt follows; whoever asks shows its
@@ -63,30 +68,40 @@ async def find_handle(store: Store, text: str, *, scripted: bool, chat: bool = F
         UsageError: it could be neither.
         StoreError: the session is there and cannot be read.
     """
-    try:
-        state = await store.load(text)
-    except (NotFoundError, InvalidIdError):
-        return Handle(token=_as_token(text))
-    except EmptyError as exc:
-        raise RefusedError(
-            f'session "{text}" was interrupted before it began; send its prompt again',
-            key="--resume",
-        ) from exc
+    session_id, state = text, await _load(store, text)
+    if state is None:
+        session_id = session_id_for_token(identity, _as_token(text))
+        state = await _load(store, session_id)
+    if state is None:
+        return Handle(token=text)
     if state.status == "completed" and not chat:
-        raise FinishedError(text, state.messages)
+        raise FinishedError(session_id, state.messages)
     if state.meta.fingerprint.provider == SCRIPTED and not scripted:
         raise RefusedError(
-            f'the model of session "{text}" was played by a script; resume it with --script FILE',
+            f'the model of session "{session_id}" was played by a script; resume it with '
+            "--script FILE",
             key="--script",
         )
     token = state.meta.conversation_token
     if not token:
         raise RefusedError(
-            f'session "{text}" cannot be continued: it was written before conversations had '
-            f"tokens, and is readable with 'fisk-ai session show {text}'",
+            f'session "{session_id}" cannot be continued: it was written before conversations had '
+            f"tokens, and is readable with 'fisk-ai session show {session_id}'",
             key="--resume",
         )
-    return Handle(token=token, session_id=text, state=state)
+    return Handle(token=token, session_id=session_id, state=state)
+
+
+async def _load(store: Store, session_id: str) -> RunState | None:
+    try:
+        return await store.load(session_id)
+    except (NotFoundError, InvalidIdError):
+        return None
+    except EmptyError as exc:
+        raise RefusedError(
+            f'session "{session_id}" was interrupted before it began; send its prompt again',
+            key="--resume",
+        ) from exc
 
 
 def _as_token(text: str) -> str:

@@ -33,8 +33,13 @@ async def find(
     """
     store = _store(flags, config, environ)
     try:
-        scripted = config.llm.provider == SCRIPTED
-        handle = await find_handle(store, flags.resume or "", scripted=scripted, chat=chat)
+        handle = await find_handle(
+            store,
+            flags.resume or "",
+            identity=config.identity,
+            scripted=config.llm.provider == SCRIPTED,
+            chat=chat,
+        )
     except FinishedError as exc:
         view = LineView(sys.stdout, sys.stderr, LineOptions(no_color=flags.no_color))
         view.answer(answer_of(exc.messages))
