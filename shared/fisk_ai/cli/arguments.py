@@ -10,12 +10,14 @@ from __future__ import annotations
 
 import argparse
 import re
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextvars import ContextVar
 from functools import partial
 from typing import TYPE_CHECKING, NoReturn
 
 from fisk_ai.errors import UsageError
+from fisk_ai.render.width import columns_of
 from fisk_ai.text.sanitise import clean_surrogates
 
 if TYPE_CHECKING:
@@ -30,6 +32,9 @@ _FLAG = re.compile(r"--[a-z]+(?:-[a-z]+)*(?![a-z0-9])|-[a-z]", re.IGNORECASE)
 _NAME_LIMIT = 24
 """Code points of a name that is shown; flags and commands are shorter, and keys are longer."""
 
+_MARGIN = 2
+"""Columns that argparse, too, leaves free at the edge."""
+
 _COMMAND = re.compile(r"[a-z]+")
 
 
@@ -42,12 +47,24 @@ class BadArgumentsError(UsageError):
         self.usage = usage
 
 
+class _Formatter(argparse.HelpFormatter):
+    """Lays help out for the terminal it is read on; a usage below an error is no wider."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog, width=columns_of(sys.stdout) - _MARGIN)
+
+
 class CommandParser(argparse.ArgumentParser):
     """An argument parser whose refusals are errors of ours, with exit code 1 like all others."""
 
     def __init__(self, prog: str, description: str) -> None:
         """Read no abbreviation: a flag added later must not change what an old script means."""
-        super().__init__(prog=prog, description=description, allow_abbrev=False)
+        super().__init__(
+            prog=prog,
+            description=description,
+            allow_abbrev=False,
+            formatter_class=_Formatter,
+        )
 
     def error(self, message: str) -> NoReturn:
         """Refuse the arguments.

@@ -7,7 +7,6 @@ tools were tagged wrongly goes to standard error. Rules: ``docs/reference/comman
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -23,7 +22,8 @@ from fisk_ai.errors import FiskError
 from fisk_ai.llm import provider as providers
 from fisk_ai.render import warnings
 from fisk_ai.render.markdown import styled, wants_style
-from fisk_ai.render.tables import Document, terminal_width
+from fisk_ai.render.tables import Document
+from fisk_ai.render.width import columns_of, terminal_width
 from fisk_ai.sessions.places import root_directory
 from fisk_ai.text.sanitise import for_display, for_terminal
 from fisk_ai.toolkit import fisk
@@ -152,5 +152,5 @@ def _prompt(config: Config, *, no_color: bool) -> str:
         return "No system_prompt defined"
     prompt = for_display(config.system_prompt).strip("\n")
     if wants_style(sys.stdout, no_color=no_color):
-        prompt = styled(prompt, width=shutil.get_terminal_size().columns)
+        prompt = styled(prompt, width=columns_of(sys.stdout))
     return f"Prompt:\n\n{prompt}"

@@ -10,7 +10,8 @@ from fisk_ai.config.harness import PII_OFF
 from fisk_ai.config.references import redact_url
 from fisk_ai.config.telemetry_export import Export, Setting
 from fisk_ai.config.telemetry_rules import fault
-from fisk_ai.render.tables import Document, terminal_width
+from fisk_ai.render.tables import Document
+from fisk_ai.render.width import terminal_width
 from fisk_ai.text.sanitise import for_terminal
 
 TEXT_LIMIT = 128

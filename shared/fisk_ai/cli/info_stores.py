@@ -8,7 +8,8 @@ from fisk_ai.cli.stores import configured_directory
 from fisk_ai.config import Config
 from fisk_ai.errors import FiskError
 from fisk_ai.memory.limits import CONTENT_LIMIT_BYTES, ENTRIES_LIMIT
-from fisk_ai.render.tables import Document, terminal_width
+from fisk_ai.render.tables import Document
+from fisk_ai.render.width import terminal_width
 from fisk_ai.text.sanitise import for_terminal
 
 TEXT_LIMIT = 128

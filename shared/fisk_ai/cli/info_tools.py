@@ -10,7 +10,8 @@ from fisk_ai.config import Config
 from fisk_ai.config.model import McpClient
 from fisk_ai.config.references import redact_url
 from fisk_ai.errors import FiskError
-from fisk_ai.render.tables import Document, terminal_width, within
+from fisk_ai.render.tables import Document, within
+from fisk_ai.render.width import terminal_width
 from fisk_ai.text.sanitise import for_terminal
 from fisk_ai.toolkit import toolset
 from fisk_ai.toolkit.builtin import assemble

@@ -17,7 +17,7 @@ from fisk_ai.cli.session_flags import (
     store_of,
 )
 from fisk_ai.cli.session_table import listing, newest_first
-from fisk_ai.render.tables import terminal_width
+from fisk_ai.render.width import terminal_width
 from fisk_ai.sessions.listing import SUFFIX
 from fisk_ai.sessions.store import Filter, RunInfo
 from fisk_ai.text.ids import valid_session_id

@@ -17,7 +17,7 @@ from fisk_ai.cli.session_ls import left_out_of, say_left_out
 from fisk_ai.cli.session_patterns import Match, match_of
 from fisk_ai.cli.session_table import listing, newest_first
 from fisk_ai.errors import ConfigError, UsageError
-from fisk_ai.render.tables import terminal_width
+from fisk_ai.render.width import terminal_width
 from fisk_ai.sessions.records import Status
 from fisk_ai.sessions.store import Filter, RunInfo
 from fisk_ai.text import clock

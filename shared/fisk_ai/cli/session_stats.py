@@ -14,7 +14,8 @@ from fisk_ai.cli.session_reading import Session, read
 from fisk_ai.cli.session_table import label
 from fisk_ai.cli.times import local_time
 from fisk_ai.llm.model import Usage
-from fisk_ai.render.tables import Document, terminal_width, within
+from fisk_ai.render.tables import Document, within
+from fisk_ai.render.width import terminal_width
 from fisk_ai.sessions.listing import ended
 from fisk_ai.sessions.records import Assistant, Record
 from fisk_ai.text import clock

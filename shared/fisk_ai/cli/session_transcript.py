@@ -6,7 +6,6 @@ A replay sends the newest turns and cuts long texts for the wire; here nothing i
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from fisk_ai.llm.model import Message, TextBlock, ThinkingBlock, ToolResultBlock, ToolUseBlock
 from fisk_ai.render import calls
 from fisk_ai.render.markdown import styled, wants_style
+from fisk_ai.render.width import columns_of
 from fisk_ai.sessions.state import PendingTurn
 from fisk_ai.text.sanitise import for_display
 
@@ -116,7 +116,7 @@ class Transcript:
     def _prose(self, text: str) -> str:
         clean = for_display(text)
         if wants_style(sys.stdout, no_color=self.no_color):
-            clean = styled(clean, width=shutil.get_terminal_size().columns)
+            clean = styled(clean, width=columns_of(sys.stdout))
         return clean.rstrip("\n")
 
 

@@ -6,12 +6,12 @@ ends, so that it is printed once, whole, and last.
 
 from __future__ import annotations
 
-import shutil
 from dataclasses import dataclass, field
 from typing import TextIO
 
 from fisk_ai.render import calls, warnings
 from fisk_ai.render.markdown import styled, wants_style
+from fisk_ai.render.width import columns_of
 from fisk_ai.text.sanitise import for_display, for_terminal
 from fisk_ai.toolkit.contract import Advisory
 
@@ -127,6 +127,5 @@ class LineView:
         self._settle(calls.UNANSWERED)
         clean = for_display(text)
         if wants_style(stream, no_color=self.options.no_color):
-            columns = shutil.get_terminal_size().columns
-            clean = styled(clean, width=columns)
+            clean = styled(clean, width=columns_of(stream))
         print(clean.rstrip("\n"), file=stream, flush=True)

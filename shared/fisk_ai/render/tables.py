@@ -5,8 +5,6 @@ What listings print must start fast; every string is expected to be sanitised al
 
 from __future__ import annotations
 
-import shutil
-import sys
 import textwrap
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,11 +27,6 @@ _VISIBLE_FORMATS = frozenset({"\u00ad"})
 
 _HANGUL_TAILS = range(0x1160, 0x1200)
 """Vowels and final consonants, drawn into the syllable that they end."""
-
-
-def terminal_width() -> int | None:
-    """Return the columns of the terminal that is written to; ``None`` when it is none."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else None
 
 
 def cell_width(text: str) -> int:

@@ -248,17 +248,27 @@ _INPUT_OPEN, _INPUT_CLOSED = "\x1b[?2004h", "\x1b[?2004l"
 """How a line editor asks a terminal to mark what is pasted, and to stop that."""
 
 
+_ROWS = 24
+
+
 class Terminal:
     """A command whose input and errors are a real terminal, and on request its output, too."""
 
     def __init__(
-        self, agent: Agent, *words: str, shows_output: bool = False, errors: Path | None = None
+        self,
+        agent: Agent,
+        *words: str,
+        shows_output: bool = False,
+        errors: Path | None = None,
+        columns: int = 0,
     ) -> None:
         """Start ``fisk-ai`` with ``words``; its output goes to a file unless it is to be shown.
 
-        What it says beside its output goes to ``errors`` where that is given.
+        What it says beside its output goes to ``errors`` where that is given. A terminal of no
+        ``columns`` does not say its size.
         """
         self._leader, follower = pty.openpty()
+        termios.tcsetwinsize(follower, (_ROWS if columns else 0, columns))
         self._before = termios.tcgetattr(follower)[:4]
         agent.terminals.append(self)
         self._seen = bytearray()
