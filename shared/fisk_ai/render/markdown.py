@@ -11,14 +11,18 @@ from fisk_ai.text.sanitise import for_display
 STYLED_LIMIT = 262_144
 """Code points above which a text is shown raw: styling is for reading, not for dumps."""
 
+_LEAST_COLUMNS = 20
+_HEIGHT = 25
+"""Of no effect but that Rich, told both, asks no environment for a size."""
+
 _STYLE = re.compile(r"(\x1b\[[0-9;]*m)")
 
 
 def styled(text: str, *, width: int) -> str:
     """Return ``text`` rendered with terminal codes, without surrounding blank lines.
 
-    Text that cannot be rendered comes back as it was. Links stay text: a terminal's hyperlink
-    would hide where it leads.
+    Every word of the text is in it: one that cannot be rendered so comes back as it was. Links
+    stay text: a terminal's hyperlink would hide where it leads.
     """
     if len(text) > STYLED_LIMIT:
         return text
@@ -30,13 +34,18 @@ def styled(text: str, *, width: int) -> str:
 
 def _render(text: str, width: int) -> str:
     from rich.console import Console  # noqa: PLC0415 - 60 ms that a pipe never needs
-    from rich.markdown import Markdown  # noqa: PLC0415 - as above
 
-    console = Console(width=max(20, width), force_terminal=True, highlight=False)
+    from fisk_ai.render.literal import LiteralMarkdown  # noqa: PLC0415 - as above
+
+    columns = max(_LEAST_COLUMNS, width)
+    console = Console(width=columns, height=_HEIGHT, force_terminal=True, highlight=False)
+    markdown = LiteralMarkdown(text)
     with console.capture() as capture:
-        console.print(Markdown(text, hyperlinks=False))
-    lines = (line.rstrip() for line in _clean(capture.get()).splitlines())
-    return "\n".join(lines).strip("\n")
+        console.print(markdown)
+    shown = _clean(capture.get())
+    if not markdown.is_whole(_STYLE.sub("", shown)):
+        return text
+    return "\n".join(line.rstrip() for line in shown.splitlines()).strip("\n")
 
 
 def _clean(rendered: str) -> str:

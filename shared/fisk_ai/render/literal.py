@@ -1,0 +1,177 @@
+"""Markdown of which nothing is lost on a terminal: what has no style is shown as it was written.
+
+Rich leaves out HTML, the address of a picture, the title of a link and what is too wide for its
+column. Imported only when something is styled, since Rich is. Rules:
+``docs/reference/commands.md``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import ClassVar
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.markdown import Markdown, MarkdownContext, MarkdownElement, TableElement, TextElement
+from rich.measure import Measurement
+from rich.table import Table
+from rich.text import Text
+
+LEGIBLE_COLUMNS = 12
+"""Columns of a cell in which words may be broken: with fewer, one word would be a stack."""
+
+_BETWEEN_COLUMNS = 2
+"""What separates two cells, and stands at the edges of a table."""
+
+_LITERAL = "html_block"
+"""Kind of a token that is shown as it was written, line by line."""
+
+_DROPPING_RULES = ("image", "reference")
+"""Rules whose text would not be shown: where they are not applied it stays text."""
+
+_LANGUAGE = re.compile(r"[\w+#.-]*")
+"""What stands behind the fence of a block of code and says no more than how to colour it."""
+
+_ENTITY = re.compile(r"&#?\w+;")
+
+
+class _Verbatim(TextElement):
+    """Lines as they were written; one that is too long goes on in the next."""
+
+    def on_text(self, context: MarkdownContext, text: str | Text) -> None:
+        del context
+        self.text = Text(str(text).rstrip("\n"), overflow="fold")
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        del console, options
+        yield self.text
+
+
+class _WholeTable(TableElement):
+    """A table whose cells are folded; its text where a line would hold too little of each."""
+
+    def __init__(self, source: str) -> None:
+        super().__init__()
+        self.source = source
+
+    @classmethod
+    def create(cls, markdown: Markdown, token: Token) -> MarkdownElement:
+        del markdown
+        return cls(token.content)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        for table in super().__rich_console__(console, options):
+            if not isinstance(table, Table):
+                continue
+            if _least_width(table, console, options) > options.max_width:
+                yield Text(self.source, overflow="fold")
+                continue
+            for column in table.columns:
+                column.overflow = "fold"
+            yield table
+
+
+def _least_width(table: Table, console: Console, options: ConsoleOptions) -> int:
+    """Return how wide a table is whose words are broken where they are long alone."""
+    words = (
+        max(
+            Measurement.get(console, options, cell).minimum
+            for cell in (column.header, *column.cells)
+        )
+        for column in table.columns
+    )
+    taken = (min(word, LEGIBLE_COLUMNS) + _BETWEEN_COLUMNS for word in words)
+    return sum(taken) + _BETWEEN_COLUMNS
+
+
+class LiteralMarkdown(Markdown):
+    """Markdown that shows every word of its text; addresses stay as they were written."""
+
+    elements: ClassVar[dict[str, type[MarkdownElement]]] = {
+        **Markdown.elements,
+        _LITERAL: _Verbatim,
+        "table_open": _WholeTable,
+    }
+
+    def __init__(self, markup: str) -> None:
+        """Read ``markup``."""
+        super().__init__("", hyperlinks=False)
+        self.markup = markup.replace("\r\n", "\n").replace("\r", "\n")
+        self.parsed = list(_showable(_parser().parse(self.markup), self.markup.split("\n")))
+
+    def is_whole(self, shown: str) -> bool:
+        """Say whether all letters of the text are in what became of it.
+
+        It also bears what no rule foresees, such as lists too deep for the screen.
+        """
+        languages = " ".join(token.info for token in self.parsed if token.type == "fence")
+        written = _letters(_ENTITY.sub("", self.markup)) - _letters(languages)
+        return written <= _letters(shown)
+
+
+def _letters(text: str) -> Counter[str]:
+    """Count letters; digits are left out, since the items of a list are numbered anew."""
+    return Counter(filter(str.isalpha, text))
+
+
+def _parser() -> MarkdownIt:
+    parser = MarkdownIt().enable(["strikethrough", "table"]).disable(_DROPPING_RULES)
+    parser.normalizeLink = lambda url: url
+    parser.normalizeLinkText = lambda link: link
+    return parser
+
+
+def _showable(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[Token]:
+    """Yield ``tokens`` with everything turned into text that would not be shown."""
+    position = 0
+    while position < len(tokens):
+        token = tokens[position]
+        if token.type == "table_open":
+            end = _end_of_table(tokens, position)
+            yield from _table(tokens[position:end], lines)
+            position = end
+            continue
+        yield from _block(token)
+        position += 1
+
+
+def _end_of_table(tokens: Sequence[Token], position: int) -> int:
+    while tokens[position].type != "table_close":
+        position += 1
+    return position + 1
+
+
+def _table(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[Token]:
+    """Yield a table, or its text where a row has more cells than the heading."""
+    first, behind = tokens[0].map or (0, 0)
+    source = "\n".join(lines[first:behind])
+    cells = "".join(token.content for token in tokens if token.type == "inline")
+    if Counter(filter(str.isalnum, source)) != Counter(filter(str.isalnum, cells)):
+        yield _literal(source)
+        return
+    tokens[0].content = source
+    for token in tokens:
+        yield from _block(token)
+
+
+def _block(token: Token) -> Iterator[Token]:
+    if token.type == "fence" and not _LANGUAGE.fullmatch(token.info.strip()):
+        yield _literal(token.info.strip())
+    for child in token.children or ():
+        _show_inline(child)
+    yield token
+
+
+def _literal(text: str) -> Token:
+    return Token(_LITERAL, "", 0, content=text)
+
+
+def _show_inline(token: Token) -> None:
+    if token.type == "html_inline":
+        token.type = "text"
+    title = token.attrs.get("title") if token.type == "link_open" else None
+    if title:
+        token.attrs["href"] = f'{token.attrs["href"]} "{title}"'

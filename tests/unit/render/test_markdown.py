@@ -1,0 +1,135 @@
+"""Every word of an answer is on the screen, whatever markdown makes of it."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from fisk_ai.render.markdown import styled
+from fisk_ai.render.tables import cell_width
+
+_WORD = re.compile(r"[a-z]+")
+
+
+def _screen(text: str, width: int = 80) -> str:
+    return re.sub(r"\x1b\[[0-9;]*m", "", styled(text, width=width))
+
+
+def _flowing(text: str, width: int = 80) -> str:
+    return " ".join(_screen(text, width).split())
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "git push <remote> <branch>",
+        "a vector<int> of them",
+        "before <!-- note --> behind",
+        "press <kbd>Enter</kbd>",
+        "https://auto.link/<id>?x=1",
+        "an <a href='_x_'>attribute</a> with marks",
+        "[text][1] and [1]",
+        "[1]: http://ref.example",
+    ],
+)
+def test_what_looks_like_html_or_a_reference_is_shown_as_written(text: str) -> None:
+    assert _screen(text) == text
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "<details>\n<summary>More</summary>\n  a *hidden* line\n</details>",
+        "<!-- a comment\nof two lines -->",
+        "<?xml version='1.0'?>",
+        "<config>\n  <a>1</a>\n</config>",
+        "<script>\nif (a < b) alert()\n</script>",
+    ],
+)
+def test_blocks_of_html_keep_their_lines(block: str) -> None:
+    assert _screen(f"before\n\n{block}\n\nbehind") == f"before\n\n{block}\n\nbehind"
+
+
+def test_an_unclosed_comment_hides_nothing_behind_it() -> None:
+    assert "and **the** rest" in _screen("<!-- open\n\nand **the** rest")
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ('[page](http://u/ü "its title")', 'page (http://u/ü "its title")'),
+        ("![a cow](http://x.y/cow.png)", "!a cow (http://x.y/cow.png)"),
+        ("[![ok](b.svg)](http://ci)", "[!ok (b.svg)](http://ci)"),
+        ('```sh title="<name>"\necho\n```', 'sh title="<name>" echo'),
+    ],
+)
+def test_what_belongs_to_a_link_a_picture_or_code_is_shown(text: str, words: str) -> None:
+    assert _flowing(text) == words
+
+
+def test_a_language_behind_a_fence_is_no_text() -> None:
+    assert _flowing("```python\nx = 1\n```") == "x = 1"
+
+
+def test_html_in_the_cells_of_a_table_is_shown() -> None:
+    table = "| type | means |\n|---|---|\n| vector<int> | a<br>b |"
+    assert "vector<int>" in _flowing(table)
+    assert "a<br>b" in _flowing(table)
+    assert "|" not in _flowing(table)
+
+
+def test_a_table_with_more_cells_than_headings_is_shown_as_written() -> None:
+    table = "| a | b |\n|---|---|\n| `p|q` | r |"
+    assert _screen(f"above\n\n{table}\n\nbelow") == f"above\n\n{table}\n\nbelow"
+
+
+def test_a_wide_cell_is_folded_and_never_cut() -> None:
+    long = "abcdefghij" * 9
+    screen = _screen(f"| key | value |\n|---|---|\n| one | {long} |", width=50)
+    assert "…" not in screen
+    assert "|" not in screen
+    assert long in "".join(screen.split())
+    assert max(map(cell_width, screen.splitlines())) <= 50
+
+
+def test_a_table_too_wide_to_read_is_shown_as_text() -> None:
+    cells = [f"column{letter}" for letter in "abcdefghij"]
+    row = f"| {' | '.join(cells)} |"
+    screen = _flowing(f"{row}\n{'|---' * 10}|\n{row}", width=50)
+    assert screen.count(row) == 2
+    assert row not in _flowing(f"{row}\n{'|---' * 10}|\n{row}", width=150)
+
+
+def test_what_is_nested_too_deep_for_the_screen_is_shown_as_written() -> None:
+    deep = "> " * 30 + "word"
+    assert _screen(deep, width=40) == deep
+
+
+@pytest.mark.parametrize("width", [20, 50, 150])
+def test_lines_use_the_width_and_no_more(width: int) -> None:
+    lines = _screen("word " * 100, width).splitlines()
+    assert width - 5 < max(map(len, lines)) <= width
+
+
+_words = st.text("abcxyz", min_size=1, max_size=6)
+_hostile = st.one_of(
+    _words,
+    *(_words.map(form.format) for form in ("<{}>", "</{}>", "vector<{}>", "<!-- {} -->", "<!--{}")),
+    *(_words.map(form.format) for form in ("**{}**", "`{}`", "<{0} {0}='{0}'>", "&lt;{}&gt;")),
+    *(_words.map(form.format) for form in ("[{0}]({0})", "[{0}]: {0}", "![{0}]({0} '{0}')")),
+    st.sampled_from(
+        ["\n", "\n\n", "\n- ", "\n> ", "\n# ", "\n1. ", " | ", "\n|--|--|\n", "\n    "]
+    ),
+    st.sampled_from(["\n```\n", "<", ">", "<?", "<!", "<![CDATA[", "\\", "*", "_", "~~"]),
+)
+
+
+@settings(max_examples=150)
+@given(st.lists(_hostile, max_size=25).map(" ".join), st.integers(min_value=20, max_value=120))
+def test_every_word_is_on_the_screen(text: str, width: int) -> None:
+    shown = "".join(_screen(text, width).split())
+    for word in _WORD.findall(text.replace("&lt;", "<").replace("&gt;", ">")):
+        assert word in shown
