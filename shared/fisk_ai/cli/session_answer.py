@@ -7,7 +7,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fisk_ai.cli.one_shot import run_one_shot
-from fisk_ai.cli.session_decision import decide, decision_parser, refuse_later
+from fisk_ai.cli.session_decision import (
+    decide,
+    decision_parser,
+    refuse_later,
+    require_decidable,
+)
 from fisk_ai.cli.session_flags import PROGRAM, store_of
 from fisk_ai.cli.session_reading import Session
 from fisk_ai.cli.session_table import label
@@ -32,14 +37,18 @@ class _Answer:
 
     async def record(self, store: Store, session: Session, item: Waiting) -> None:
         """Write the answer down as the tool that asked would have."""
-        _require_question(item)
+        require_decidable(item)
         content = self._content(item)
         await supply.supply(store, session.run_id, item.tool_use_id, content)
 
     def _content(self, item: Waiting) -> str:
         kind = item.kind
         if kind in ("approve", "deferred"):
-            raise NotDeferredError(_not_typed(item), key=item.tool_use_id)
+            raise NotDeferredError(
+                f"call {label(item.tool_use_id)} waits for a decision, not for an answer: "
+                f"'{PROGRAM} approve' or '{PROGRAM} deny' it",
+                key=item.tool_use_id,
+            )
         if self.no_operator:
             return hitl.late_answer(kind, no_operator=True).content
         given = {"confirm": self.confirm, "select": self.select, "input": self.input}[kind]
@@ -87,29 +96,6 @@ def _given(arguments: argparse.Namespace) -> _Answer:
         select=arguments.select,
         input=arguments.input,
         no_operator=bool(arguments.no_operator),
-    )
-
-
-def _require_question(item: Waiting) -> None:
-    """Refuse a call that takes a decision, or whose question the next run asks anew."""
-    if item.kind == "approve":
-        raise NotDeferredError(
-            f"call {label(item.tool_use_id)} waits for a decision, not for an answer: "
-            f"'{PROGRAM} approve' or '{PROGRAM} deny' it",
-            key=item.tool_use_id,
-        )
-    if not item.is_deferred:
-        raise NotDeferredError(
-            f"call {label(item.tool_use_id)} was interrupted while it asked: resume the session, "
-            "which asks again",
-            key=item.tool_use_id,
-        )
-
-
-def _not_typed(item: Waiting) -> str:
-    return (
-        f"call {label(item.tool_use_id)} waits for its tool {label(item.tool)}, whose answer is "
-        "none that a person types here; a program answers it with fisk_ai.sessions.supply"
     )
 
 

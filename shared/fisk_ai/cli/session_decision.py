@@ -11,10 +11,10 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 
 from fisk_ai.cli.arguments import CommandParser
-from fisk_ai.cli.handles import SCRIPTED
-from fisk_ai.cli.session_flags import command_of, parser_of
+from fisk_ai.cli.session_advice import Advice, standing
+from fisk_ai.cli.session_flags import parser_of
 from fisk_ai.cli.session_json import machine_text
-from fisk_ai.cli.session_reading import Session, read
+from fisk_ai.cli.session_reading import Session, read, read_with_holder
 from fisk_ai.cli.session_table import label
 from fisk_ai.cli.session_waiting import Waiting, waiting
 from fisk_ai.cli.times import local_time
@@ -76,27 +76,45 @@ async def decide(
         LockedError: a run holds the session.
         StoreError: it could not be read or written.
     """
-    session = await read(store, arguments.id)
+    session = await read_with_holder(store, arguments.id)
+    if session.holder:
+        raise _is_running(session.run_id, session.holder)
     chosen = _chosen(session, arguments.call, fits)
     if arguments.args:
         print(machine_text(RawJSON(chosen.arguments)))
     try:
         await record(store, session, chosen)
     except LockedError as exc:
-        raise LockedError(
-            f'session "{session.run_id}" is running in another process; decide where it runs, or '
-            "once it has stopped (deciding over NATS is not built yet)",
-            key=session.run_id,
-        ) from exc
+        raise _is_running(session.run_id, await store.held_by(session.run_id)) from exc
     print("recorded")
     for line in await _next_steps(store, arguments):
         print(line, file=sys.stderr)
+
+
+def require_decidable(item: Waiting) -> None:
+    """Refuse a call that only a resumed run, or a program, decides about.
+
+    Raises:
+        NotDeferredError: says which of them does.
+    """
+    reason = standing(item)
+    if reason:
+        raise NotDeferredError(f"call {label(item.tool_use_id)} is {reason}", key=item.tool_use_id)
 
 
 def described(item: Waiting) -> str:
     """Return one line that says what waits."""
     question = for_terminal(item.question, CALL_LIMIT)
     return f"{label(item.tool_use_id)} ({item.kind}) {question}"
+
+
+def _is_running(run_id: str, holder: str) -> LockedError:
+    named = f" ({holder})" if holder else ""
+    return LockedError(
+        f'session "{run_id}" is running in another process{named}; decide at its terminal, or once '
+        "it has stopped (deciding over NATS is not built yet)",
+        key=run_id,
+    )
 
 
 def _chosen(session: Session, call: str | None, fits: Callable[[Waiting], bool]) -> Waiting:
@@ -115,7 +133,8 @@ def _chosen(session: Session, call: str | None, fits: Callable[[Waiting], bool])
         )
     listed = "; ".join(described(item) for item in items)
     raise NotDeferredError(
-        f'session "{session.run_id}" waits on {len(items)} calls, name one of them: {listed}',
+        f'{len(items)} calls of session "{session.run_id}" may be meant, name one of them: '
+        f"{listed}",
         key=session.run_id,
     )
 
@@ -161,18 +180,10 @@ def _answer_of(records: Sequence[Record], call: str) -> str:
 
 async def _next_steps(store: Store, arguments: argparse.Namespace) -> list[str]:
     session = await read(store, arguments.id)
-    left = [f"still waiting: {described(item)}" for item in waiting(session) if item.is_deferred]
-    return [*left, *_resume_hint(session, arguments)]
-
-
-def _resume_hint(session: Session, arguments: argparse.Namespace) -> list[str]:
-    """Return the command that goes on, and what only the person knows that it needs."""
-    resume = command_of(("run", "--resume", session.run_id), arguments)
-    notes: list[str] = []
-    if session.state.meta.fingerprint.provider == SCRIPTED:
-        resume += " --script FILE"
-        notes.append("FILE is the script that played its model")
-    if not arguments.config:
-        notes.append("run it beside the agent's agent.yaml, or add --config with that file")
-    lines = [f"resume with: {resume}"]
-    return [*lines, "; ".join(notes)] if notes else lines
+    advice = Advice(session, arguments)
+    lines: list[str] = []
+    for item in waiting(session):
+        if not item.is_approved:
+            lines.append(f"still waiting: {described(item)}")
+            lines += (f"  {line}" for line in advice.lines(item))
+    return [*lines, *advice.resume()]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
+from fisk_ai.cli.session_advice import Advice, running
 from fisk_ai.cli.session_reading import Session
 from fisk_ai.cli.session_table import label
-from fisk_ai.cli.session_waiting import Kind, Waiting, options_of, waiting
+from fisk_ai.cli.session_waiting import Waiting, waiting
 from fisk_ai.llm.model import Usage
 from fisk_ai.render.tables import Document
 from fisk_ai.sessions.records import Deferred
@@ -19,37 +20,27 @@ QUESTION_LIMIT = 1_000
 PROMPT_LIMIT = 200
 """Code points of what a journal says; a document is read at a glance."""
 
-_ANSWERS: Mapping[Kind, str] = {
-    "approve": ", or deny in place of approve",
-    "confirm": " --confirm yes|no",
-    "select": " --select OPTION",
-    "input": " --input TEXT",
-}
-"""What stands behind the command that decides."""
 
-
-def document(session: Session, command: Callable[[Sequence[str]], str]) -> str:
-    """Return the state of a session for a person; every string of the journal is sanitised.
-
-    ``command`` completes the words of a command, so that it finds the session again.
-    """
+def document(session: Session, advice: Advice) -> str:
+    """Return the state of a session for a person; every string of the journal is sanitised."""
     state = session.state
     page = Document(f"Session {label(session.run_id)}")
-    _identify(page, state)
+    _identify(page, session)
     _count(page, state)
-    _say_what_waits(page, session, command)
+    _say_what_waits(page, session, advice)
     prompt = truncate(for_display(state.meta.prompt), PROMPT_LIMIT)
     page.section("Prompt", prompt.split("\n") if prompt else [])
     return page.text()
 
 
-def _identify(page: Document, state: RunState) -> None:
-    meta = state.meta
+def _identify(page: Document, session: Session) -> None:
+    meta = session.state.meta
     page.optional("Caller", label(meta.caller))
     if meta.conversation_token:
         token = label(meta.conversation_token)
         page.item("Conversation token", f"{token} (a caller sends this to continue)")
-    page.item("Status", state.status)
+    page.item("Status", session.state.status)
+    page.optional("Running", running(session) if session.holder else "")
     page.item("Model", label(meta.fingerprint.model))
 
 
@@ -78,41 +69,40 @@ def tokens_line(usage: Usage, budget: int) -> str:
     return f"{total}{bound} ({' / '.join(tiers)})"
 
 
-def _say_what_waits(
-    page: Document, session: Session, command: Callable[[Sequence[str]], str]
-) -> None:
+def _say_what_waits(page: Document, session: Session, advice: Advice) -> None:
     state = session.state
-    if state.pending is not None:
-        page.item("Pending", "an in-flight tool batch will resume first")
+    items = [item for item in waiting(session) if not item.is_approved]
+    page.optional("Pending", _batch(session, items))
     grants = ", ".join(label(name) for name in state.standing_grants)
     page.optional("Approvals", grants)
-    items = waiting(session)
-    lines = [line for item in items for line in _asked(session.run_id, item, command)]
-    others = {item.tool_use_id for item in items if item.kind == "deferred"}
-    lines += [_waiting(each) for each in state.open_deferrals if each.tool_use_id in others]
-    if others:
-        lines.append("Answer one on a request carrying this conversation's token.")
+    deferrals = {each.tool_use_id: each for each in state.open_deferrals}
+    lines: list[str] = []
+    for item in items:
+        lines.append(_headline(item, deferrals.get(item.tool_use_id)))
+        lines += (f"  {line}" for line in advice.lines(item))
+    if any(item.is_unasked or item.in_doubt for item in items):
+        lines += advice.resume()
     page.section("Waiting on", lines)
 
 
-def _asked(
-    session_id: str, item: Waiting, command: Callable[[Sequence[str]], str]
-) -> Iterator[str]:
-    """Say what a person is asked, and how they decide."""
-    if item.kind == "deferred" or item.is_approved:
-        return
-    yield f"{label(item.tool_use_id)} ({item.kind}): {for_terminal(item.question, QUESTION_LIMIT)}"
-    yield from (f"  option: {option}" for option in options_of(item))
-    if not item.is_deferred and item.kind != "approve":
-        yield "  the next run asks again"
-        return
-    verb = "approve" if item.kind == "approve" else "answer"
-    words = command(("session", verb, session_id, label(item.tool_use_id)))
-    yield f"  decide with: {words}{_ANSWERS[item.kind]}"
+def _batch(session: Session, items: Sequence[Waiting]) -> str:
+    """Say what becomes of calls without a result, and which of them may have run."""
+    if session.state.pending is None:
+        return ""
+    if session.holder:
+        return "a tool batch is under way"
+    resumed = "an in-flight tool batch will resume first"
+    doubtful = [item.tool_use_id for item in items if item.in_doubt]
+    return (
+        f"{resumed}; call {label(doubtful[0])} of it may have run already" if doubtful else resumed
+    )
 
 
-def _waiting(item: Deferred) -> str:
-    return f"{label(item.tool_use_id)} -> {label(item.tool_name)}{deferral(item)}"
+def _headline(item: Waiting, deferred: Deferred | None) -> str:
+    call = label(item.tool_use_id)
+    if item.kind == "deferred" and deferred is not None:
+        return f"{call} -> {label(item.tool)}{deferral(deferred)}"
+    return f"{call} ({item.kind}): {for_terminal(item.question, QUESTION_LIMIT)}"
 
 
 def deferral(item: Deferred) -> str:

@@ -6,7 +6,13 @@ import sys
 from collections.abc import Sequence
 
 from fisk_ai.cli.one_shot import run_one_shot
-from fisk_ai.cli.session_decision import CALL_LIMIT, decide, decision_parser, refuse_later
+from fisk_ai.cli.session_decision import (
+    CALL_LIMIT,
+    decide,
+    decision_parser,
+    refuse_later,
+    require_decidable,
+)
 from fisk_ai.cli.session_flags import PROGRAM, store_of
 from fisk_ai.cli.session_reading import Session
 from fisk_ai.cli.session_table import label
@@ -24,6 +30,8 @@ _UNKNOWN = (
     "the run stopped before this call; whether it needs an approval is decided by the "
     "configuration of the run that goes on"
 )
+
+_OUTCOME_UNKNOWN = "it may have run already, so the agent is told that its outcome is unknown"
 
 _AT_A_TERMINAL = (
     "it counts when the session is resumed at a terminal; where nobody can be asked, the call is "
@@ -59,25 +67,24 @@ def deny(argv: Sequence[str]) -> int:
     arguments = parser.parse_args(argv)
     refuse_later(arguments)
     store = store_of(arguments)
-    run_one_shot(decide(store, arguments, _deny, fits=lambda item: not item.is_deferred))
+    run_one_shot(decide(store, arguments, _deny, fits=_is_gated))
     return 0
 
 
+def _is_gated(item: Waiting) -> bool:
+    return item.kind == "approve"
+
+
 def _is_undecided(item: Waiting) -> bool:
-    return not (item.is_deferred or item.is_approved)
+    return _is_gated(item) and not item.is_approved
 
 
 async def _approve(store: Store, session: Session, item: Waiting) -> None:
-    _require_open(item, "approve")
+    require_decidable(item)
+    _require_gated(item, "approve")
     if item.is_approved:
         raise AlreadyAnsweredError(
             f"call {label(item.tool_use_id)} is approved already; resume the session to run it",
-            key=item.tool_use_id,
-        )
-    if item.in_doubt:
-        raise RefusedError(
-            f"call {label(item.tool_use_id)} may have run already, since its process ended while "
-            "it could: resume the session at a terminal, which asks about it",
             key=item.tool_use_id,
         )
     _say_what(item)
@@ -91,7 +98,9 @@ async def _approve(store: Store, session: Session, item: Waiting) -> None:
 
 
 async def _deny(store: Store, session: Session, item: Waiting) -> None:
-    _require_open(item, "deny")
+    if not _is_gated(item):
+        require_decidable(item)
+    _require_gated(item, "deny")
     _say_what(item)
     reason = IN_DOUBT_REASON if item.in_doubt else DECLINED_REASON
     refusal = Decision(allowed=False, reason=reason, is_error=item.in_doubt)
@@ -104,19 +113,12 @@ async def _deny(store: Store, session: Session, item: Waiting) -> None:
     )
 
 
-def _require_open(item: Waiting, verb: str) -> None:
-    """Refuse a call that began already, or that asks a person by itself."""
-    call = label(item.tool_use_id)
-    if item.is_deferred:
+def _require_gated(item: Waiting, verb: str) -> None:
+    """Refuse a question that waits for its answer."""
+    if not _is_gated(item):
         raise NotDeferredError(
-            f"call {call} has begun and waits for its answer, so nothing is left to {verb}: "
-            f"'{PROGRAM} answer' it",
-            key=item.tool_use_id,
-        )
-    if item.kind != "approve":
-        raise NotDeferredError(
-            f"call {call} asks a person itself, so nothing is left to {verb}: resume the session, "
-            "which asks again",
+            f"call {label(item.tool_use_id)} has begun and waits for its answer, so nothing is "
+            f"left to {verb}: '{PROGRAM} answer' it",
             key=item.tool_use_id,
         )
 
@@ -125,4 +127,4 @@ def _say_what(item: Waiting) -> None:
     """Say which call this is; only the run that goes on knows whether it needs a decision."""
     line = for_terminal(call_line(item.tool, item.arguments), CALL_LIMIT)
     print(f"-> {line}", file=sys.stderr)
-    print(_UNKNOWN, file=sys.stderr)
+    print(_OUTCOME_UNKNOWN if item.in_doubt else _UNKNOWN, file=sys.stderr)

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fisk_ai.cli.one_shot import run_one_shot
+from fisk_ai.cli.session_advice import IN_DOUBT, UNASKED, mark_of, running
 from fisk_ai.cli.session_flags import add_page, directory_of, page_of, parser_of, store_of
 from fisk_ai.cli.session_json import machine_text, present
 from fisk_ai.cli.session_ls import left_out_of, say_left_out
-from fisk_ai.cli.session_reading import read
+from fisk_ai.cli.session_reading import Session, read_with_holder
 from fisk_ai.cli.session_table import label
 from fisk_ai.cli.session_waiting import Waiting, waiting
 from fisk_ai.cli.times import local_time
 from fisk_ai.errors import StoreError
-from fisk_ai.render.tables import within
-from fisk_ai.render.width import terminal_width
+from fisk_ai.render.tables import terminal_width, within
 from fisk_ai.sessions.store import Filter, RunInfo, Store
 from fisk_ai.text import clock
 from fisk_ai.text.sanitise import for_terminal
@@ -41,35 +42,54 @@ def pending(argv: Sequence[str]) -> int:
     add_page(parser)
     arguments = parser.parse_args(argv)
     page = page_of(arguments)
-    sessions, rows = run_one_shot(_collect(store_of(arguments)))
+    sessions, rows, held = run_one_shot(_collect(store_of(arguments)))
     shown = page.cut(rows, "calls")
     if arguments.json:
         print(machine_text({"calls": [_members(row) for row in shown]}))
     elif shown:
         cells = [_cells(row) for row in shown]
         print(within(_HEADER, cells, width=terminal_width(), least=_LEAST, whole=2))
+        _explain(shown)
     else:
         print("Nothing waits for an answer")
+    for session in held:
+        print(f"session {session.run_id} runs {running(session)}", file=sys.stderr)
     page.say_more(rows, "calls")
     say_left_out(left_out_of(directory_of(arguments), sessions))
     return 0
 
 
-async def _collect(store: Store) -> tuple[list[RunInfo], list[_Row]]:
+async def _collect(store: Store) -> tuple[list[RunInfo], list[_Row], list[Session]]:
+    """Return every session, what waits in them, and those whose calls a process is at."""
     sessions = await store.list(Filter())
     found: list[_Row] = []
+    held: list[Session] = []
     for row in sessions:
-        if row.status != "completed":
-            found += [_Row(row, item) for item in await _waiting_in(store, row.run_id)]
-    return sessions, sorted(found, key=_age)
+        session = await _open_batch(store, row)
+        if session is None:
+            continue
+        found += [_Row(row, item) for item in waiting(session) if not item.is_approved]
+        held += [session] if session.holder else []
+    return sessions, sorted(found, key=_age), held
 
 
-async def _waiting_in(store: Store, run_id: str) -> list[Waiting]:
+async def _open_batch(store: Store, row: RunInfo) -> Session | None:
+    """Return a session where calls have no result yet."""
+    if row.status == "completed":
+        return None
     try:
-        session = await read(store, run_id)
+        session = await read_with_holder(store, row.run_id)
     except StoreError:
-        return []  # removed or damaged since it was listed
-    return [item for item in waiting(session) if not item.is_approved]
+        return None  # removed or damaged since it was listed
+    return session if session.state.pending is not None else None
+
+
+def _explain(rows: Sequence[_Row]) -> None:
+    """Say of the rows that nothing recorded can decide what does."""
+    if any(row.waiting.is_unasked for row in rows):
+        print(f"an unasked question is {UNASKED}", file=sys.stderr)
+    if any(row.waiting.in_doubt and not row.waiting.is_unasked for row in rows):
+        print(f"a call marked so is {IN_DOUBT}", file=sys.stderr)
 
 
 def _age(row: _Row) -> int:
@@ -81,7 +101,7 @@ def _cells(row: _Row) -> tuple[str, ...]:
     return (
         row.session.run_id,
         label(item.tool_use_id),
-        item.kind,
+        mark_of(item),
         label(item.tool),
         for_terminal(item.question, QUESTION_LIMIT),
         local_time(item.since) if item.since else "",
@@ -100,4 +120,5 @@ def _members(row: _Row) -> dict[str, object]:
         since=item.since,
         agent=row.session.agent,
         in_doubt=item.in_doubt,
+        unasked=item.is_unasked,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fisk_ai.errors import StoreError
 from fisk_ai.sessions.fold import fold
@@ -13,11 +13,16 @@ from fisk_ai.sessions.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session as it stood when it was read."""
+    """A session as it stood when it was read.
+
+    ``holder`` names the process that ran it then, such as ``pid 7``; empty where none did, or
+    nobody looked.
+    """
 
     run_id: str
     records: list[Record]
     state: RunState
+    holder: str = ""
 
 
 async def read(store: Store, run_id: str) -> Session:
@@ -31,3 +36,16 @@ async def read(store: Store, run_id: str) -> Session:
         return Session(run_id, records, fold(records))
     except StoreError as exc:
         raise type(exc)(f"session {run_id}: {exc}") from exc
+
+
+async def read_with_holder(store: Store, run_id: str) -> Session:
+    """Read a session and look who runs it; raises as :func:`read`."""
+    holder = await _holder(store, run_id)
+    return replace(await read(store, run_id), holder=holder)
+
+
+async def _holder(store: Store, run_id: str) -> str:
+    try:
+        return await store.held_by(run_id)
+    except StoreError:
+        return ""  # whoever takes the session is told why that fails; reading it needs no lock

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 
 from fisk_ai.cli.arguments import exported
 from fisk_ai.cli.one_shot import run_one_shot
+from fisk_ai.cli.session_advice import Advice
 from fisk_ai.cli.session_document import document
-from fisk_ai.cli.session_flags import command_of, parser_of, store_of
-from fisk_ai.cli.session_reading import read
+from fisk_ai.cli.session_flags import parser_of, store_of
+from fisk_ai.cli.session_reading import read_with_holder
 
 
 def show(argv: Sequence[str]) -> int:
@@ -20,8 +21,8 @@ def show(argv: Sequence[str]) -> int:
     parser.switch("--thinking", "with --transcript: show reasoning")
     parser.switch("--no-tui", "with --transcript: leave out what tools gave back")
     arguments = parser.parse_args(argv)
-    session = run_one_shot(read(store_of(arguments), arguments.id))
-    print(document(session, lambda words: command_of(words, arguments)))
+    session = run_one_shot(read_with_holder(store_of(arguments), arguments.id))
+    print(document(session, Advice(session, arguments)))
     if not arguments.transcript:
         return 0
     from fisk_ai.cli.session_transcript import Transcript  # noqa: PLC0415 - seldom asked for

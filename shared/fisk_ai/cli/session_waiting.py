@@ -1,8 +1,9 @@
-"""What a stored session waits for: deferred answers, and calls that a run stopped before.
+"""What a stored session waits for: deferred answers, calls that a run stopped before or died in.
 
 The journal does not say whether an open call needs a person's word: that depends on the
-configuration of the run that goes on. So every open call of a run that parked counts, and one that
-may have begun already is marked. A run that failed or reached a bound waits for no decision. Rules:
+configuration of the run that goes on. So every open call of a run that parked counts, and the one
+that may have begun already, unless a process is at it. Otherwise a run that failed or reached a
+bound waits for no decision. Rules:
 ``docs/reference/commands.md``.
 """
 
@@ -32,13 +33,15 @@ QUESTIONS: Mapping[str, QuestionKind] = {
 }
 """The tools that ask a person, by what kind of answer they take."""
 
+_ASKED = frozenset(QUESTIONS.values())
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Waiting:
     """One thing that waits; ``is_deferred`` says that it takes an answer, not a decision.
 
     ``question`` is foreign text. ``since`` is an RFC 3339 time, empty in old journals. A call that
-    is ``in_doubt`` may have run already.
+    is ``in_doubt`` may have run already. An approval from before a doubt does not count.
     """
 
     tool_use_id: str
@@ -50,6 +53,11 @@ class Waiting:
     is_deferred: bool
     in_doubt: bool = False
     is_approved: bool = False
+
+    @property
+    def is_unasked(self) -> bool:
+        """Whether it is a question that no run waits for: the next one asks it."""
+        return self.kind in _ASKED and not self.is_deferred
 
 
 def waiting(session: Session) -> list[Waiting]:
@@ -93,12 +101,13 @@ def _deferred(session: Session, pending: PendingTurn) -> Iterator[Waiting]:
 
 
 def _open(session: Session, pending: PendingTurn) -> Iterator[Waiting]:
-    if not is_parked(session.records):
-        return
-    doubtful = in_doubt(session.records)
+    parked = is_parked(session.records)
+    doubtful = None if session.holder else in_doubt(session.records)
     since = _asked_at(session.records)
     for use in _uses(pending):
         if use.id in pending.answered or use.id in pending.deferred:
+            continue
+        if not parked and use.id != doubtful:
             continue
         kind = QUESTIONS.get(use.name)
         yield Waiting(
@@ -110,7 +119,7 @@ def _open(session: Session, pending: PendingTurn) -> Iterator[Waiting]:
             arguments=use.input,
             is_deferred=False,
             in_doubt=use.id == doubtful,
-            is_approved=use.id in session.state.one_shot_approvals,
+            is_approved=use.id != doubtful and use.id in session.state.one_shot_approvals,
         )
 
 

@@ -10,10 +10,21 @@ import pytest
 
 from fisk_ai.cli.main import main
 from fisk_ai.cli.session import VERBS
+from fisk_ai.cli.session_advice import IN_DOUBT
 from fisk_ai.cli.times import local_time, moment
 from fisk_ai.sessions.file import FileStore
 from fisk_ai.sessions.records import Decision, Deferred, Payload
 from fisk_ai.testing import session_records as written
+
+_IN_FLIGHT = "an in-flight tool batch will resume first"
+_NOT_A_PERSONS = (
+    "not a person's to answer: the program behind its tool ask does, with "
+    "fisk_ai.sessions.supply.supply"
+)
+_NEEDED = (
+    "FILE is the script that played its model; run it beside the agent's agent.yaml, or add "
+    "--config with that file"
+)
 
 
 async def _write(directory: Path, session_id: str, *payloads: Payload, prompt: str) -> None:
@@ -122,13 +133,18 @@ def test_a_session_is_shown_as_a_document(store: Path, capsys: pytest.CaptureFix
         "           LLM calls: 1",
         "          Tool calls: 0 (remote 0, mcp 0)",
         "              Tokens: 20 of 1000 budget (10 in / 10 out)",
-        "             Pending: an in-flight tool batch will resume first",
+        f"             Pending: {_IN_FLIGHT}; call c2 of it may have run already",
         "           Approvals: say",
         "",
         "  Waiting on:",
         "",
         "    c1 -> ask: which colour? (h1)",
-        "    Answer one on a request carrying this conversation's token.",
+        f"      {_NOT_A_PERSONS}",
+        '    c2 (approve): say(message:"Moo")',
+        f"      {IN_DOUBT}",
+        f"      refuse it with: fisk-ai session deny newer c2 --state-dir {store}",
+        f"    resume with: fisk-ai run --resume newer --state-dir {store} --script FILE",
+        f"    {_NEEDED}",
         "",
         "  Prompt:",
         "",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -11,6 +12,7 @@ from typing import cast
 import pytest
 
 from fisk_ai.cli.main import main
+from fisk_ai.cli.session_advice import UNASKED
 from fisk_ai.cli.times import local_time
 from fisk_ai.llm.model import Message, ToolResultBlock, ToolUseBlock
 from fisk_ai.sessions.digest import args_sha256
@@ -73,6 +75,10 @@ QUESTIONS: tuple[Payload, ...] = (
     _deferred("q4", "deploy", f"job {HOSTILE} 7"),
     terminal("suspended"),
 )
+NOT_A_PERSONS = (
+    "not a person's to answer: the program behind its tool deploy does, with "
+    "fisk_ai.sessions.supply.supply"
+)
 GATED: tuple[Payload, ...] = (
     _batch(ToolUseBlock("g1", "rm", REMOVE), _ask("g2", "say", message=HOSTILE)),
     Terminal(reason="suspended", message="nobody answered"),
@@ -98,7 +104,7 @@ def test_what_waits_is_listed_over_all_sessions_oldest_first(
     write_file(tmp_path, "one", *GATED, opening=newer)
     write_file(tmp_path, "two", *QUESTIONS)
     write_file(tmp_path, "done", assistant("a"), result("a"), terminal())
-    write_file(tmp_path, "running", *GATED, claim())
+    write_file(tmp_path, "failed", GATED[0], terminal("error"))
     assert _session(tmp_path, "pending") == 0
     out = capsys.readouterr().out
     rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in out.splitlines()]
@@ -179,8 +185,10 @@ def test_an_answer_is_recorded_as_the_tool_would_have_given_it(
     assert _last(tmp_path) == ToolResult(tool_use_id=call, result=ToolResultBlock(call, content))
     assert len(_records(tmp_path)) == len(QUESTIONS) + 2
     *waiting, resume, needed = printed.err.splitlines()
-    assert len(waiting) == 3
-    assert all(line.startswith("still waiting: q") for line in waiting)
+    said = [line for line in waiting if not line.startswith("  ")]
+    assert [line.split()[:3] for line in said] == [
+        ["still", "waiting:", other] for other in ("q1", "q2", "q3", "q4") if other != call
+    ]
     assert resume == f"resume with: fisk-ai run --resume one --state-dir {tmp_path} --script FILE"
     assert needed.startswith("FILE is the script that played its model; run it beside the agent's")
 
@@ -204,10 +212,10 @@ def test_the_only_question_needs_no_name(
         (["q1", "--input", "yes"], "call q1 asks for --confirm"),
         (["q2", "--select", "1"], "option of call q2: 'red', 'blue red'"),
         (["q3", "--input", "x" * 4097], "at most 4096 characters"),
-        (["q4", "--input", "x"], "waits for its tool deploy"),
-        (["q4", "--no-operator"], "waits for its tool deploy"),
+        (["q4", "--input", "x"], f"call q4 is {NOT_A_PERSONS}"),
+        (["q4", "--no-operator"], f"call q4 is {NOT_A_PERSONS}"),
         (["q9", "--input", "x"], "does not wait on call q9: it is suspended"),
-        (["--input", "x"], "waits on 4 calls, name one of them: q1 (confirm) Really red?; q2"),
+        (["--input", "x"], '4 calls of session "one" may be meant, name one of them: q1 (c'),
         (["q1", "--confirm", "yes", "--nats-context", "x"], "not built yet"),
         (["q1", "--confirm", "yes", "--identity", "x"], "not built yet"),
     ],
@@ -268,7 +276,7 @@ def test_several_calls_are_approved_one_after_another_and_each_once(
 ) -> None:
     write_file(tmp_path, "one", *GATED)
     assert _session(tmp_path, "approve", "one") == 1
-    assert "waits on 2 calls, name one of them: g1 (approve) rm(" in capsys.readouterr().err
+    assert "may be meant, name one of them: g1 (approve) rm(" in capsys.readouterr().err
     assert _session(tmp_path, "approve", "one", "g1") == 0
     assert _session(tmp_path, "approve", "one", "g1") == 1
     assert "call g1 is approved already" in capsys.readouterr().err
@@ -305,7 +313,7 @@ def test_a_call_that_may_have_run_is_not_approved_unseen_and_denied_as_unknown(
 ) -> None:
     write_file(tmp_path, "one", GATED[0], claim(), terminal("suspended"))
     assert _session(tmp_path, "approve", "one", "g1") == 1
-    assert "call g1 may have run already" in capsys.readouterr().err
+    assert "call g1 is in doubt, for it may have run already" in capsys.readouterr().err
     assert _session(tmp_path, "pending", "--json") == 0
     calls = cast("list[dict[str, object]]", json.loads(capsys.readouterr().out)["calls"])
     assert [call.get("in_doubt") for call in calls] == [True, None]
@@ -319,8 +327,9 @@ def test_a_call_that_may_have_run_is_not_approved_unseen_and_denied_as_unknown(
     ("payloads", "call", "named"),
     [
         (QUESTIONS, ["q1"], "has begun and waits for its answer"),
-        ((_batch(CONFIRM), terminal("suspended")), ["q1"], "asks a person itself"),
-        ((*GATED, claim()), ["g1"], "does not wait on call g1"),
+        ((_batch(CONFIRM), terminal("suspended")), ["q1"], "call q1 is still to be asked"),
+        (QUESTIONS, ["q4"], f"call q4 is {NOT_A_PERSONS}"),
+        ((*GATED, claim()), ["g2"], "does not wait on call g2"),
         ((assistant(say="x"), terminal()), [], "waits on nothing: it is completed"),
         ((*GATED, result("g1"), claim()), ["g1"], "was answered at"),
         (GATED, ["g1", "--nats-context", "x"], "not built yet"),
@@ -342,12 +351,12 @@ def test_only_a_call_that_a_run_stopped_before_is_decided_about(
     assert len(_records(tmp_path)) == len(payloads) + 1
 
 
-def test_an_interrupted_question_is_asked_again_by_the_next_run(
+def test_a_question_that_was_not_put_off_is_asked_by_the_next_run(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     write_file(tmp_path, "one", _batch(CONFIRM), terminal("suspended"))
     assert _session(tmp_path, "answer", "one", "--confirm", "yes") == 1
-    assert "which asks again" in capsys.readouterr().err
+    assert "resume the session at a terminal, which asks it" in capsys.readouterr().err
     write_file(tmp_path, "two", *GATED)
     assert _session(tmp_path, "answer", "two", "g1", "--confirm", "yes") == 1
     assert "waits for a decision, not for an answer" in capsys.readouterr().err
@@ -371,6 +380,7 @@ def test_a_session_that_runs_is_left_to_whoever_runs_it(
     printed = capsys.readouterr()
     assert printed.out == ""
     assert f'session "{words[1]}" is running in another process' in printed.err
+    assert f"(pid {os.getpid()}); decide at its terminal" in printed.err
     for holder in holders:
         asyncio.run(holder.close())
     assert len(_records(tmp_path, "one")) == len(QUESTIONS) + 1
@@ -454,6 +464,7 @@ def test_a_parked_question_is_shown_with_what_answers_it(
         start.format("q2") + "select OPTION",
         start.format("q3") + "input TEXT",
         "q4 -> deploy: job red 7",
+        NOT_A_PERSONS,
     ):
         assert line in lines
 
@@ -495,3 +506,113 @@ def test_a_listing_of_what_waits_is_no_wider_than_the_terminal(
     assert _session(tmp_path, "pending") == 0
     assert _session(tmp_path, "stats", "one") == 0
     assert all(len(line) <= width for line in capsys.readouterr().out.splitlines())
+
+
+BATCH: tuple[Payload, ...] = (
+    _batch(CONFIRM, _ask("q2", hitl.CONFIRM, question="Sure?"), ToolUseBlock("g1", "rm", REMOVE)),
+    _deferred("q1", hitl.CONFIRM),
+    terminal("suspended"),
+)
+"""A run whose terminal went away at its first question of two; a gated call stands behind."""
+
+
+def test_whoever_decides_is_told_all_that_still_waits_and_what_decides_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_file(tmp_path, "one", *BATCH)
+    assert _session(tmp_path, "answer", "one", "--confirm", "yes") == 0
+    decides = f"decide with: fisk-ai session approve one g1 --state-dir {tmp_path}"
+    assert capsys.readouterr().err.splitlines()[:-2] == [
+        "still waiting: q2 (confirm) Sure?",
+        f"  {UNASKED}",
+        'still waiting: g1 (approve) rm(n:1.0, path:"/x")',
+        f"  {decides}, or deny in place of approve",
+    ]
+    assert _session(tmp_path, "approve", "one") == 0
+    err = capsys.readouterr().err
+    assert "still waiting: q2" in err
+    assert "still waiting: g1" not in err
+
+
+def test_a_question_that_is_still_to_be_asked_does_not_look_answerable(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_file(tmp_path, "one", *BATCH)
+    assert _session(tmp_path, "pending") == 0
+    printed = capsys.readouterr()
+    assert "│ confirm (unasked) │" in printed.out
+    assert "an unasked question is still to be asked: resume the session" in printed.err
+    assert _session(tmp_path, "pending", "--json") == 0
+    printed = capsys.readouterr()
+    calls = cast("list[dict[str, object]]", json.loads(printed.out)["calls"])
+    unasked = {call["tool_use_id"]: call.get("unasked") for call in calls}
+    assert unasked == {"q1": None, "q2": True, "g1": None}
+    assert printed.err == ""
+    assert _session(tmp_path, "show", "one") == 0
+    out = capsys.readouterr().out
+    assert "still to be asked" in out
+    assert "session answer one q2" not in out
+    assert f"resume with: fisk-ai run --resume one --state-dir {tmp_path} --script FILE" in out
+    assert _session(tmp_path, "answer", "one", "q2", "--confirm", "yes") == 1
+    assert "call q2 is still to be asked" in capsys.readouterr().err
+
+
+KILLED: tuple[Payload, ...] = (_batch(ToolUseBlock("g1", "rm", REMOVE), _ask("g2", "say")),)
+
+
+def test_a_call_that_a_process_died_in_is_named_with_how_to_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_file(tmp_path, "one", *KILLED)
+    assert _session(tmp_path, "show", "one") == 0
+    out = capsys.readouterr().out
+    lines = [line.strip() for line in out.splitlines()]
+    assert "Status: open" in lines
+    resumed = "Pending: an in-flight tool batch will resume first"
+    assert f"{resumed}; call g1 of it may have run already" in lines
+    assert 'g1 (approve): rm(n:1.0, path:"/x")' in lines
+    assert any(line.startswith("in doubt, for it may have run already") for line in lines)
+    assert f"refuse it with: fisk-ai session deny one g1 --state-dir {tmp_path}" in lines
+    assert any(line.startswith("resume with: fisk-ai run --resume one ") for line in lines)
+    assert "g2" not in out
+    assert _session(tmp_path, "pending") == 0
+    printed = capsys.readouterr()
+    assert "│ approve (in doubt) │" in printed.out
+    assert "a call marked so is in doubt, for it may have run already" in printed.err
+    for words in (["approve"], ["approve", "one", "g1"], ["answer", "one", "--confirm", "yes"]):
+        assert _session(tmp_path, words[0], "one", *words[2:]) == 1
+        assert "call g1 is in doubt" in capsys.readouterr().err
+    assert _session(tmp_path, "deny", "one") == 0
+    expected = ToolResultBlock("g1", IN_DOUBT_REASON, is_error=True)
+    assert _last(tmp_path) == ToolResult(tool_use_id="g1", result=expected)
+
+
+def test_an_approval_from_before_a_doubt_hides_no_doubt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    approval = CallApproval(tool_use_id="g1", tool_name="rm")
+    write_file(tmp_path, "one", *GATED, approval, claim())
+    assert _session(tmp_path, "pending", "--json") == 0
+    (call,) = json.loads(capsys.readouterr().out)["calls"]
+    assert (call["tool_use_id"], call["in_doubt"]) == ("g1", True)
+
+
+def test_a_session_that_a_process_runs_is_said_to_run_and_never_in_doubt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_file(tmp_path, "one", *KILLED)
+    holder = asyncio.run(FileStore(tmp_path).open("one"))
+    told = f"in another process (pid {os.getpid()}): what it asks is answered at its terminal"
+    assert _session(tmp_path, "pending") == 0
+    printed = capsys.readouterr()
+    assert printed.out == "Nothing waits for an answer\n"
+    assert printed.err == f"session one runs {told}\n"
+    assert _session(tmp_path, "show", "one") == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    assert f"Running: {told}" in lines
+    assert "Pending: a tool batch is under way" in lines
+    for words in (["approve"], ["deny"], ["answer", "--confirm", "yes"]):
+        assert _session(tmp_path, words[0], "one", *words[1:]) == 1
+        assert 'session "one" is running in another process (pid ' in capsys.readouterr().err
+    asyncio.run(holder.close())
+    assert len(_records(tmp_path)) == len(KILLED) + 1
