@@ -36,7 +36,7 @@ class Call:
 
     @property
     def dispatched(self) -> bool:
-        """Whether its tool was really started; one that answers later was."""
+        """Whether it was handed to its tool; one that answers later was."""
         return self.deferred is not None or (self.answer is not None and self.answer.dispatched)
 
     @property
