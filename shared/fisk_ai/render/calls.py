@@ -24,6 +24,9 @@ NAME_LIMIT = 120
 UNANSWERED = "(no result yet)"
 """What became of a stored call that nothing answered: it never ran, or was cut off."""
 
+CUT = "\n(cut)"
+"""What stands behind a text whose end is not here, unless a note of its sender does."""
+
 _SHOWN_ARGUMENTS: Mapping[str, str] = {
     "memory_read": "key",
     "memory_write": "key",
@@ -77,13 +80,24 @@ def _value(raw: bytes) -> str:
 
 
 def result_text(output: str, *, is_error: bool) -> str:
-    """Return what a call gave back, in display form; a command's envelope is unwrapped."""
+    """Return what a call gave back, in display form.
+
+    A command's envelope is unwrapped, and one whose end was cut off as far as it goes.
+    """
     if is_error:
         return _joined("(error)", _shown(output))
     command = envelope.parse(output)
-    if command is None:
-        return _shown(output) or "(no output)"
-    text = _shown(command.output)
+    if command is not None:
+        return _printed(command, command.output)
+    cut = envelope.parse_beginning(output)
+    if cut is not None:
+        command, note = cut
+        return _printed(command, f"{command.output}{note or CUT}")
+    return _shown(output) or "(no output)"
+
+
+def _printed(command: envelope.Envelope, output: str) -> str:
+    text = _shown(output)
     if command.exit_code != 0:
         return _joined(f"(exit {command.exit_code})", text)
     return text or "(no output)"

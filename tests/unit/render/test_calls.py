@@ -8,7 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fisk_ai.render.calls import call_line, result_text
+from fisk_ai.a2a.blocks import TRIM_NOTE, result_block
+from fisk_ai.render.calls import CUT, call_line, result_text
+from fisk_ai.toolkit import envelope
+from fisk_ai.toolkit.contract import CommandExec
 
 _json = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
@@ -79,3 +82,24 @@ def test_any_bytes_make_a_line(raw: bytes) -> None:
 )
 def test_a_result_shows_what_came_back(output: str, text: str, *, is_error: bool) -> None:
     assert result_text(output, is_error=is_error) == text
+
+
+@pytest.mark.parametrize(("status", "lead"), [(0, ""), (3, "(exit 3) ")])
+def test_a_large_output_is_shown_as_text_although_it_was_cut(status: int, lead: str) -> None:
+    printed = 'line "one" <b>\n' * 9_000
+    whole = envelope.render(CommandExec(command="dump --all", exit_code=status), printed)
+    shown = result_text(result_block("1", whole, is_error=False).output, is_error=False)
+    kept = shown.removeprefix(lead).removesuffix(TRIM_NOTE)
+    assert shown == f"{lead}{kept}{TRIM_NOTE}"
+    assert printed.startswith(kept)
+    assert len(kept) > 20_000
+
+
+@given(st.text(st.characters(exclude_categories=["Cc", "Cf", "Cs"]), max_size=40), st.data())
+def test_an_output_is_shown_as_far_as_it_goes(printed: str, data: st.DataObject) -> None:
+    whole = envelope.render(CommandExec(command='say "x"', exit_code=0), printed)
+    least = whole.index('"output":') + len('"output":"')
+    kept = whole[: data.draw(st.integers(least, len(whole) - 2))]
+    shown = result_text(kept, is_error=False)
+    assert shown.endswith(CUT)
+    assert result_text(whole, is_error=False).startswith(shown.removesuffix(CUT).rstrip("\n"))
