@@ -37,6 +37,8 @@ class LineView:
     _replaying: bool = False
     _held: str = ""
     """A call of the replay whose result, the block behind it, says what became of it."""
+    _known: set[Advisory] = field(default_factory=set[Advisory])
+    """What was told of the agent itself, which is no news when another turn begins."""
 
     def text(self, text: str, *, final: bool) -> None:
         """Show prose: narration at once, a live answer when the turn ends.
@@ -78,7 +80,11 @@ class LineView:
             self.note(f"<-\n{calls.result_text(output, is_error=is_error)}")
 
     def warning(self, advisory: Advisory) -> None:
-        """Show an advisory in words."""
+        """Show an advisory in words; one that tells of the agent itself, once."""
+        if advisory in self._known:
+            return
+        if advisory.kind in warnings.ASSEMBLY_KINDS:
+            self._known.add(advisory)
         self.warn(warnings.sentence(advisory))
 
     def warn(self, message: str) -> None:

@@ -175,3 +175,15 @@ _WORDINGS: Mapping[str, Callable[[Advisory], str]] = {
 
 WORDED_KINDS = frozenset(_WORDINGS)
 """Every kind with a sentence of its own."""
+
+ASSEMBLY_KINDS = frozenset(
+    {
+        "hitl_no_terminal",
+        "confirm_no_terminal",
+        "confirm_tag_unmatched",
+        "tool_search_unsupported",
+        "unknown_reserved_tag",
+        "behavior_tag_conflict",
+    }
+)
+"""Kinds that say how an agent is put together: every turn of a chat finds them anew."""

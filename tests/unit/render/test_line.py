@@ -175,3 +175,26 @@ def test_an_answer_that_never_came_to_its_end_is_no_part_of_the_next(view: LineV
     view.text("Whole.", final=True)
     view.answer()
     assert _out(view) == "Whole.\n"
+
+
+def test_a_warning_about_the_agent_itself_is_told_once(view: LineView) -> None:
+    unsearched = events.WarningBlockEvent(kind="tool_search_unsupported", count=12)
+    unmatched = events.WarningBlockEvent(kind="confirm_tag_unmatched", name="danger")
+    for _ in range(3):
+        show(view, unsearched)
+        show(view, unmatched)
+    assert _err(view).count("12 tools are sent with every request") == 1
+    assert _err(view).count("danger") == 1
+
+
+def test_what_is_new_of_the_agent_is_told(view: LineView) -> None:
+    for count in (12, 13):
+        show(view, events.WarningBlockEvent(kind="tool_search_unsupported", count=count))
+    assert len(_err(view).splitlines()) == 2
+
+
+@pytest.mark.parametrize("kind", ["confirm_denied", "tool_timeout", "memory_index", "new_kind"])
+def test_a_warning_about_what_happened_is_told_each_time(view: LineView, kind: str) -> None:
+    for _ in range(2):
+        show(view, events.WarningBlockEvent(kind=kind, name="wipe", error="why"))
+    assert len(_err(view).splitlines()) == 2
