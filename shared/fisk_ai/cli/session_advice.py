@@ -56,7 +56,7 @@ def mark_of(item: Waiting) -> str:
 
 def running(session: Session) -> str:
     """Say that a process runs the session, and where to decide what it asks."""
-    return f"in another process ({session.holder}): what it asks is answered at its terminal"
+    return f"in another process ({session.holder}): what it asks is answered there"
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,7 +111,7 @@ def described(item: Waiting) -> str:
 def _is_running(run_id: str, holder: str) -> LockedError:
     named = f" ({holder})" if holder else ""
     return LockedError(
-        f'session "{run_id}" is running in another process{named}; decide at its terminal, or once '
+        f'session "{run_id}" is running in another process{named}; answer it there, or decide once '
         "it has stopped (deciding over NATS is not built yet)",
         key=run_id,
     )

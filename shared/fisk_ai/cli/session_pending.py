@@ -16,7 +16,8 @@ from fisk_ai.cli.session_table import label
 from fisk_ai.cli.session_waiting import Waiting, waiting
 from fisk_ai.cli.times import local_time
 from fisk_ai.errors import StoreError
-from fisk_ai.render.tables import terminal_width, within
+from fisk_ai.render.tables import within
+from fisk_ai.render.width import terminal_width
 from fisk_ai.sessions.store import Filter, RunInfo, Store
 from fisk_ai.text import clock
 from fisk_ai.text.sanitise import for_terminal

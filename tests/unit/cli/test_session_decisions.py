@@ -380,7 +380,7 @@ def test_a_session_that_runs_is_left_to_whoever_runs_it(
     printed = capsys.readouterr()
     assert printed.out == ""
     assert f'session "{words[1]}" is running in another process' in printed.err
-    assert f"(pid {os.getpid()}); decide at its terminal" in printed.err
+    assert f"(pid {os.getpid()}); answer it there, or decide once it has stopped" in printed.err
     for holder in holders:
         asyncio.run(holder.close())
     assert len(_records(tmp_path, "one")) == len(QUESTIONS) + 1
@@ -602,7 +602,7 @@ def test_a_session_that_a_process_runs_is_said_to_run_and_never_in_doubt(
 ) -> None:
     write_file(tmp_path, "one", *KILLED)
     holder = asyncio.run(FileStore(tmp_path).open("one"))
-    told = f"in another process (pid {os.getpid()}): what it asks is answered at its terminal"
+    told = f"in another process (pid {os.getpid()}): what it asks is answered there"
     assert _session(tmp_path, "pending") == 0
     printed = capsys.readouterr()
     assert printed.out == "Nothing waits for an answer\n"
