@@ -60,3 +60,20 @@ def test_an_exported_number_of_columns_counts_before_the_terminal(agent: Agent) 
 def test_help_fits_the_terminal(agent: Agent) -> None:
     widths = _broken(_show(agent, "run", "--help", columns=120), agent.home)
     assert 100 < max(widths) <= 120
+
+
+def test_a_chat_tells_of_its_agent_once_and_keeps_what_looks_like_html(agent: Agent) -> None:
+    agent.extend("harness: {confirm_tags: [danger]}\n")
+    agent.script("say: 'git push <remote>'", "say: 'a vector<int>'")
+    chat = Terminal(agent, "run", "--script", "script.yaml", "go", shows_output=True, columns=100)
+    chat.wait_input()
+    chat.type("and then?\n")
+    chat.wait_input(times=2)
+    chat.type("/clear begin anew\n")
+    chat.wait_input(times=3)
+    chat.type("/exit\n")
+    shown = _STYLE.sub("", chat.end().err)
+    assert shown.count("warning from agent") == 1
+    assert "danger" in shown
+    assert shown.count("git push <remote>") == 2  # a new conversation begins the script anew
+    assert "a vector<int>" in shown
