@@ -72,7 +72,7 @@ class Advice:
         reason = standing(item)
         if reason:
             yield reason
-            if item.kind == "approve":
+            if item.kind == "approve" and item.parked:
                 yield f"refuse it with: {self._command('deny', item)}"
             return
         verb = "approve" if item.kind == "approve" else "answer"

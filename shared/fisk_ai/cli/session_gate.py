@@ -98,7 +98,7 @@ async def _approve(store: Store, session: Session, item: Waiting) -> None:
 
 
 async def _deny(store: Store, session: Session, item: Waiting) -> None:
-    if not _is_gated(item):
+    if not item.parked or not _is_gated(item):
         require_decidable(item)
     _require_gated(item, "deny")
     _say_what(item)

@@ -41,7 +41,9 @@ class Waiting:
     """One thing that waits; ``is_deferred`` says that it takes an answer, not a decision.
 
     ``question`` is foreign text. ``since`` is an RFC 3339 time, empty in old journals. A call that
-    is ``in_doubt`` may have run already. An approval from before a doubt does not count.
+    is ``in_doubt`` may have run already. An approval from before a doubt does not count. ``parked``
+    says that a run stopped at the call; only then it can be refused, since a result behind a
+    process that died would put the next call in doubt.
     """
 
     tool_use_id: str
@@ -51,6 +53,7 @@ class Waiting:
     since: str
     arguments: bytes
     is_deferred: bool
+    parked: bool = False
     in_doubt: bool = False
     is_approved: bool = False
 
@@ -118,6 +121,7 @@ def _open(session: Session, pending: PendingTurn) -> Iterator[Waiting]:
             since=since,
             arguments=use.input,
             is_deferred=False,
+            parked=parked,
             in_doubt=use.id == doubtful,
             is_approved=use.id != doubtful and use.id in session.state.one_shot_approvals,
         )

@@ -142,7 +142,6 @@ def test_a_session_is_shown_as_a_document(store: Path, capsys: pytest.CaptureFix
         f"      {_NOT_A_PERSONS}",
         '    c2 (approve): say(message:"Moo")',
         f"      {IN_DOUBT}",
-        f"      refuse it with: fisk-ai session deny newer c2 --state-dir {store}",
         f"    resume with: fisk-ai run --resume newer --state-dir {store} --script FILE",
         f"    {_NEEDED}",
         "",

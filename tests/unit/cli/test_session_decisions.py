@@ -572,19 +572,30 @@ def test_a_call_that_a_process_died_in_is_named_with_how_to_go_on(
     assert f"{resumed}; call g1 of it may have run already" in lines
     assert 'g1 (approve): rm(n:1.0, path:"/x")' in lines
     assert any(line.startswith("in doubt, for it may have run already") for line in lines)
-    assert f"refuse it with: fisk-ai session deny one g1 --state-dir {tmp_path}" in lines
+    assert "session deny" not in out
     assert any(line.startswith("resume with: fisk-ai run --resume one ") for line in lines)
     assert "g2" not in out
     assert _session(tmp_path, "pending") == 0
     printed = capsys.readouterr()
     assert "│ approve (in doubt) │" in printed.out
     assert "a call marked so is in doubt, for it may have run already" in printed.err
-    for words in (["approve"], ["approve", "one", "g1"], ["answer", "one", "--confirm", "yes"]):
-        assert _session(tmp_path, words[0], "one", *words[2:]) == 1
+    for words in (["approve"], ["approve", "g1"], ["deny"], ["answer", "--confirm", "yes"]):
+        assert _session(tmp_path, words[0], "one", *words[1:]) == 1
         assert "call g1 is in doubt" in capsys.readouterr().err
-    assert _session(tmp_path, "deny", "one") == 0
-    expected = ToolResultBlock("g1", IN_DOUBT_REASON, is_error=True)
-    assert _last(tmp_path) == ToolResult(tool_use_id="g1", result=expected)
+    assert len(_records(tmp_path)) == len(KILLED) + 1
+
+
+def test_a_call_in_doubt_that_a_run_parked_at_is_refused_and_leaves_no_other_in_doubt(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_file(tmp_path, "one", *KILLED, claim(), terminal("suspended"))
+    assert _session(tmp_path, "show", "one") == 0
+    out = capsys.readouterr().out
+    assert f"refuse it with: fisk-ai session deny one g1 --state-dir {tmp_path}" in out
+    assert _session(tmp_path, "deny", "one", "g1") == 0
+    err = capsys.readouterr().err
+    assert "the agent is told that its outcome is unknown" in err
+    assert "still waiting: g2 (approve) say()\n  decide with: " in err
 
 
 def test_an_approval_from_before_a_doubt_hides_no_doubt(
