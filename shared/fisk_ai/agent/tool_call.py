@@ -35,7 +35,7 @@ HANDLE_LIMIT = 200
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Answer:
-    """A call's result; ``dispatched`` says that the tool was really started."""
+    """A call's result; ``dispatched`` says that its tool was handed it."""
 
     result: ToolResultBlock
     kind: Kind

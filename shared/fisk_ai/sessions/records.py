@@ -74,7 +74,7 @@ class User:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ToolResult:
-    """The answer of one call; ``dispatched`` says that the tool was really started."""
+    """The answer of one call; ``dispatched`` says that its tool was handed it."""
 
     tool_use_id: str
     result: ToolResultBlock
