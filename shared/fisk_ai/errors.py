@@ -282,9 +282,14 @@ class ProtocolError(FiskError):
 
 
 class MessageTooLargeError(ProtocolError):
-    """A message over the protocol's byte limit, in either direction."""
+    """A message over a byte limit, the protocol's or the broker's, in either direction."""
 
     code = "too_large"
+
+    def __init__(self, message: str, *, room_bytes: int) -> None:
+        """Keep the size of the largest body that would have been taken."""
+        super().__init__(message)
+        self.room_bytes = room_bytes
 
 
 class ProtocolMismatchError(ProtocolError):

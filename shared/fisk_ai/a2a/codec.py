@@ -57,7 +57,8 @@ def encode(message: AnyMessage) -> bytes:
     body = _to_bytes(message)
     if len(body) > MESSAGE_LIMIT:
         raise MessageTooLargeError(
-            f"{protocol_of(message)} is {len(body)} bytes, over the {MESSAGE_LIMIT} byte limit"
+            f"{protocol_of(message)} is {len(body)} bytes, over the {MESSAGE_LIMIT} byte limit",
+            room_bytes=MESSAGE_LIMIT,
         )
     decode(body)
     return body
@@ -72,7 +73,8 @@ def decode(body: bytes, what: str = "the message") -> AnyMessage:
     """
     if len(body) > MESSAGE_LIMIT:
         raise MessageTooLargeError(
-            f"{what} is {len(body)} bytes, over the {MESSAGE_LIMIT} byte limit"
+            f"{what} is {len(body)} bytes, over the {MESSAGE_LIMIT} byte limit",
+            room_bytes=MESSAGE_LIMIT,
         )
     try:
         return _decode(body)
@@ -91,6 +93,23 @@ def peek(body: bytes) -> Peek | None:
         return Peek(_text(members, "protocol"), _text(members, "request"))
     except _UNREADABLE:
         return None
+
+
+def size_bytes(message: AnyMessage) -> int:
+    """Return how large the body of ``message`` would be; nothing of it is checked.
+
+    Raises:
+        ProtocolError: it holds what JSON cannot carry.
+    """
+    return len(_to_bytes(message))
+
+
+def written_bytes(text: str) -> int:
+    """Return how many bytes of a body ``text`` takes: an escape is longer than what it stands for.
+
+    It is the sum of what its characters take. ``text`` holds no half of a surrogate pair.
+    """
+    return len(_encoder.encode(text)) - len('""')
 
 
 def _to_bytes(message: AnyMessage) -> bytes:

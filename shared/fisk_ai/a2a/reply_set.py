@@ -14,7 +14,7 @@ from msgspec import structs
 
 from fisk_ai.a2a import codec
 from fisk_ai.a2a.blocks import trimmed, without_input
-from fisk_ai.a2a.last_words import forms
+from fisk_ai.a2a.last_words import fitted, forms
 from fisk_ai.a2a.messages import (
     FINAL_HEADER,
     Ack,
@@ -129,12 +129,18 @@ class ReplySet:
         return True
 
     async def _send_last(self, terminal: Terminal) -> None:
-        header, refusal = reply_header(self.request, self.identity), None
-        for form in forms(terminal, header):
+        left = list(forms(terminal, reply_header(self.request, self.identity)))
+        room_bytes, refusal = codec.MESSAGE_LIMIT, None
+        while left:
+            form = fitted(left[0], sequence=self._sequence + 1, room_bytes=room_bytes)
+            if form is None:
+                del left[0]
+                continue
             try:
                 await self._send(form, {FINAL_HEADER: "true"})
             except MessageTooLargeError as exc:
                 refusal = exc
+                room_bytes = min(exc.room_bytes, room_bytes - 1)
                 continue
             return
         if refusal is not None:

@@ -231,7 +231,8 @@ class Connection:
         if size > self.max_payload:
             raise MessageTooLargeError(
                 f'a message of {size} bytes to "{subject}" is over the '
-                f"broker's limit of {self.max_payload} bytes"
+                f"broker's limit of {self.max_payload} bytes",
+                room_bytes=self.max_payload - (size - len(body)),
             )
 
 
@@ -270,6 +271,7 @@ async def connect(options: ConnectOptions) -> Connection:
         )
         if attempt.done():
             attempt.result()
+            health.on_limit(client.max_payload, options.place())
             return connection
         reason = refused.result() if refused.done() else ""
         raise SetupError(_failure(options, health, reason), key="url")

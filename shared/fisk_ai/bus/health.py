@@ -20,6 +20,9 @@ from fisk_ai.errors import BusError
 _log = logging.getLogger("fisk_ai.bus")
 
 _VIOLATION = re.compile(r'permissions violation for (publish|subscription) to "([^"]*)"')
+MIN_PAYLOAD_BYTES = 1024 * 1024
+"""What a broker takes by default: the largest message of the protocol, with room for headers."""
+
 _DISTRUST = (ssl.SSLCertVerificationError, errors.SecureConnWantedError)
 """No later attempt makes a server trustworthy, so that the first connection ends here."""
 
@@ -71,6 +74,17 @@ class Health:
         """Note that the broker is back."""
         self.returns += 1
         _log.warning("the connection to the broker is back")
+
+    def on_limit(self, max_payload: int, place: str) -> None:
+        """Judge the most bytes that the broker at ``place`` takes in one message."""
+        if max_payload < MIN_PAYLOAD_BYTES:
+            _log.warning(
+                "%s takes messages of at most %d bytes (max_payload), less than the %d agents count"
+                " on: long answers are cut short, and what else does not fit is not sent; raise it",
+                place,
+                max_payload,
+                MIN_PAYLOAD_BYTES,
+            )
 
     async def on_closed(self) -> None:
         """Judge the end of the connection: a fault unless we asked for it."""

@@ -237,15 +237,30 @@ async def test_a_terminal_of_which_nothing_can_be_told_is_a_failure(wire: Record
 async def test_a_terminal_is_cut_to_what_the_broker_takes(wire: RecordedWire, limit: int) -> None:
     async def publish(body: bytes, headers: Mapping[str, str]) -> None:
         if len(body) > limit:
-            raise MessageTooLargeError("over the limit of the broker")
+            raise MessageTooLargeError("over the limit of the broker", room_bytes=limit)
         await wire.publish(body, headers)
 
     reply_set = ReplySet(publish, a_request(), "agent", stream=False)
     await reply_set.ack(accepted=True)
     await reply_set.finish(a_result(reply_set, "a" * 500_000))
-    assert isinstance(wire.messages()[-1], m.Result | m.ErrorTerminal)
+    assert isinstance(wire.messages()[-1], m.Result)
+    assert len(wire.bodies[-1]) == limit
     assert wire.headers[-1] == {m.FINAL_HEADER: "true"}
     assert sequences(wire) == [1, 2]
+
+
+async def test_a_terminal_that_no_broker_takes_is_refused_as_too_large(
+    wire: RecordedWire,
+) -> None:
+    async def publish(body: bytes, headers: Mapping[str, str]) -> None:
+        if m.FINAL_HEADER in headers:
+            raise MessageTooLargeError("over the limit of the broker", room_bytes=20)
+        await wire.publish(body, headers)
+
+    reply_set = ReplySet(publish, a_request(), "agent", stream=False)
+    await reply_set.ack(accepted=True)
+    with pytest.raises(MessageTooLargeError, match="of the broker"):
+        await reply_set.finish(a_result(reply_set))
 
 
 async def test_an_ack_with_a_fact_that_breaks_a_rule_goes_out_without_it(

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import subprocess
 import sys
+from collections.abc import Callable
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 import pytest
 
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection, ConnectOptions, Inbound, connect
+from fisk_ai.bus.health import MIN_PAYLOAD_BYTES
 from fisk_ai.bus.messages import wire_bytes
 from fisk_ai.errors import (
     BusError,
@@ -21,6 +25,8 @@ from fisk_ai.errors import (
     SetupError,
 )
 from fisk_ai.testing.broker import options
+
+Serve = Callable[[str], AbstractAsyncContextManager[str]]
 
 CLOSED_PORT = "nats://robot:hunter2@127.0.0.1:9"
 
@@ -144,6 +150,47 @@ async def test_oversize_headers_alone_are_refused_and_the_connection_lives(
 
     await caller.flush(5)
     assert caller.connected
+
+
+async def test_a_message_that_is_too_large_is_told_how_large_it_may_be(
+    caller: Connection,
+) -> None:
+    headers = {"Kind": "large"}
+    room = caller.max_payload - wire_bytes(b"", headers)
+    with pytest.raises(MessageTooLargeError) as refused:
+        await caller.publish("large", bytes(room + 50), headers=headers)
+    assert refused.value.room_bytes == room
+
+
+SMALL = 'listen: "127.0.0.1:-1"\nmax_payload: 65536\nauthorization { token: hunter2 }'
+
+
+async def test_a_broker_that_takes_too_little_is_warned_of_and_used(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serve(SMALL) as url:
+        with caplog.at_level(logging.WARNING, "fisk_ai.bus"):
+            connection = await connect(ConnectOptions(url, "test", token="hunter2"))
+        await connection.publish("there", bytes(65_536))
+        await connection.drain()
+    (record,) = caplog.records
+    assert record.levelno == logging.WARNING
+    said = record.getMessage()
+    assert "at most 65536 bytes (max_payload)" in said
+    assert "long answers are cut short" in said
+    assert url in said
+    assert "hunter2" not in said
+
+
+async def test_a_broker_with_the_usual_limit_is_not_warned_of(
+    serve: Serve, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serve('listen: "127.0.0.1:-1"') as url:
+        with caplog.at_level(logging.WARNING, "fisk_ai.bus"):
+            connection = await connect(ConnectOptions(url, "test"))
+        assert connection.max_payload == MIN_PAYLOAD_BYTES
+        await connection.drain()
+    assert caplog.records == []
 
 
 @pytest.mark.parametrize("subject", ["", "two words", "line\r\nbreak"])
