@@ -53,7 +53,7 @@ def test_a_person_goes_on_in_the_same_conversation(agent: Agent) -> None:
     assert done.err.count("30 of 500000 tokens (20 in / 10 out)") == 1
     assert done.err.count("Run summary: ") == 1
     assert f"session={session} model=small llm_calls=2" in done.err
-    assert f"resume with: fisk-ai run --resume {session} " in done.err
+    assert f"&& fisk-ai run --resume {session} " in done.err
 
 
 def test_without_a_prompt_the_input_opens_at_once_and_may_be_left(agent: Agent) -> None:
@@ -93,7 +93,7 @@ def test_clearing_begins_a_new_conversation_and_keeps_the_old_one(agent: Agent) 
     ids = [session_of(part.replace("\n", "")) for part in (first, second, third)]
     assert sorted(ids) == _sessions(agent)
     assert "tell me more" in _prompts(agent, ids[1])
-    assert "previous conversation saved; resume with: fisk-ai run --resume" in first
+    assert "previous conversation saved; resume with: cd " in first
 
 
 def test_an_unknown_command_is_kept_for_the_person_to_mend(agent: Agent) -> None:
@@ -152,7 +152,7 @@ def test_a_signal_from_outside_leaves_with_status_1_and_the_hint(agent: Agent) -
     chat.process.send_signal(signal.SIGTERM)
     done = chat.end()
     assert done.status == 1
-    assert "resume with: fisk-ai run --resume" in done.err
+    assert "&& fisk-ai run --resume" in done.err
     assert done.err.endswith("fisk-ai: error: interrupted\n")
 
 
@@ -217,7 +217,7 @@ def test_a_worker_that_dies_between_two_turns_ends_the_chat(agent: Agent) -> Non
     assert chat.is_restored()
     done = chat.end()
     assert done.status == 1
-    assert "resume with: fisk-ai run --resume" in done.err
+    assert "&& fisk-ai run --resume" in done.err
     last = done.err.splitlines()[-1]
     assert last == "fisk-ai: error: the agent did not finish: its process was killed (SIGKILL)"
 

@@ -60,7 +60,7 @@ def test_a_worker_killed_while_a_command_runs_is_noticed_by_its_process(agent: A
     done = running.end()
     assert done.status == 1
     assert done.err.splitlines()[-1] == _KILLED
-    assert f"resume with: fisk-ai run --resume {session_of(done.err)}" in done.err
+    assert f"&& fisk-ai run --resume {session_of(done.err)}" in done.err
 
 
 def test_a_broker_that_is_killed_ends_the_run_and_a_resume_finishes(agent: Agent) -> None:

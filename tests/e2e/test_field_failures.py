@@ -389,7 +389,7 @@ def test_a_parked_run_says_so_and_is_never_an_answer(agent: Agent) -> None:
     parked = running.end()
     assert (parked.status, parked.out) == (0, "")
     assert "the run stopped where it can be resumed" in parked.err
-    assert f"resume with: fisk-ai run --resume {session_of(parked.err)}" in parked.err
+    assert f"&& fisk-ai run --resume {session_of(parked.err)}" in parked.err
     done = agent.rehearse("--resume", session_of(parked.err))
     assert (done.status, done.out) == (0, "done\n")
     assert agent.application.count("wait") == 1

@@ -59,7 +59,7 @@ def test_a_run_without_an_answer_fails_in_words_and_a_resume_repeats_no_command(
     assert words in last
     assert "sk-secret" not in failed.err
     session = session_of(failed.err)
-    assert f"resume with: fisk-ai run --resume {session}" in failed.err
+    assert f"&& fisk-ai run --resume {session}" in failed.err
     resumed = agent.run("run", *flags, "--resume", session, environ=environ)
     assert (resumed.status, resumed.out) == (0, "It says Moo.\n")
     assert agent.application.count("say") == 1

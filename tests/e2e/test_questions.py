@@ -44,7 +44,8 @@ def test_what_was_left_open_is_answered_by_another_command_and_resumed(asking: A
     parked = terminal.end()
     assert parked.status == 0
     session = session_of(parked.err)
-    assert f"answer with --select: fisk-ai session answer {session} " in parked.err
+    assert f"fisk-ai session answer {session} --config " in parked.err
+    assert "answer with --select: " in parked.err
     pending = asking.run("session", "pending", "--json")
     assert json.loads(pending.out)
     answered = asking.run("session", "answer", session, "--select", "blue")

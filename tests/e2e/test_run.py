@@ -185,7 +185,7 @@ def test_an_answer_that_nobody_reads_is_no_success_and_no_traceback(
     *_, last = done.err.splitlines()
     assert last.startswith(
         f"fisk-ai: error: the answer could not be written ({reason}); it is kept: "
-        f"fisk-ai run --resume {session} "
+        f"cd {agent.home} && fisk-ai run --resume {session} "
     )
     assert "Traceback" not in done.err
     assert agent.rehearse("--resume", session).out == "It says Moo.\n"

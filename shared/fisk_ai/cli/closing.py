@@ -10,7 +10,7 @@ from msgspec import UNSET
 
 from fisk_ai.cli.endings import CRASHED, PARKED, ending, may_resume
 from fisk_ai.cli.hosting import Hosted
-from fisk_ai.cli.resume_command import answer_command, resume_command
+from fisk_ai.cli.resume_command import WayBack
 from fisk_ai.cli.run_flags import RunFlags
 from fisk_ai.cli.turn import Turn, TurnEnd
 from fisk_ai.errors import FiskError
@@ -29,7 +29,8 @@ _NO_ANSWER = frozenset({"refusal", "max_tokens"})
 class Closing:
     """Prints the ends of one terminal's turns.
 
-    ``stored`` returns what the session of that id says, ``None`` where there is none to read.
+    ``stored`` returns what the session of that id says, ``None`` where there is none to read;
+    ``way_back`` names the commands that go on with it.
     ``known`` is the session's id where the handle named it; ``model`` is what the agent's card
     names; ``busy_s`` the time the turns took together; ``is_chat`` says that a person may go on
     with another prompt.
@@ -39,6 +40,7 @@ class Closing:
     hosted: Hosted
     view: LineView
     stored: Callable[[str], Awaitable[RunState | None]]
+    way_back: WayBack
     known: str = ""
     model: str = ""
     busy_s: float = 0.0
@@ -66,7 +68,7 @@ class Closing:
         except OSError as exc:
             kept = ""
             if await self.state(turn) is not None:
-                kept = f"; it is kept: {resume_command(self.session_id(turn), self.flags)}"
+                kept = f"; it is kept: {self.way_back.resume(self.session_id(turn))}"
             raise FiskError(f"the answer could not be written ({exc.strerror}){kept}") from exc
 
     def usage(self, turn: Turn, end: TurnEnd) -> None:
@@ -111,13 +113,13 @@ class Closing:
         session_id = self.session_id(turn)
         flags = _answer_flags(state) if code == "deferred" else ""
         if flags:
-            self.view.note(f"answer with {flags}: {answer_command(session_id, self.flags)}")
-        self.view.note(f"resume with: {resume_command(session_id, self.flags)}")
+            self.view.note(f"answer with {flags}: {self.way_back.answer(session_id)}")
+        self.view.note(f"resume with: {self.way_back.resume(session_id)}")
 
     async def saved(self, turn: Turn) -> None:
         """Say how to get back to a conversation that is put aside."""
         if await self.state(turn) is not None:
-            command = resume_command(self.session_id(turn), self.flags)
+            command = self.way_back.resume(self.session_id(turn))
             self.view.note(f"previous conversation saved; resume with: {command}")
 
 

@@ -41,6 +41,7 @@ from fisk_ai.cli.exchanges import SENDER, Exchanges
 from fisk_ai.cli.handles import Handle
 from fisk_ai.cli.hosting import Hosted
 from fisk_ai.cli.interrupts import Interrupts
+from fisk_ai.cli.resume_command import WayBack
 from fisk_ai.cli.run_flags import RunFlags
 from fisk_ai.cli.turn import Turn, TurnEnd
 from fisk_ai.cli.wire_dump import Dump
@@ -63,7 +64,7 @@ class Conversation:
 
     ``stored`` returns what the session of that id says, ``None`` where there is none to read;
     ``keys`` reads the prompts of a chat, and ``None`` makes it one turn; ``debug`` sees every
-    message.
+    message; ``rooted`` says that the agent has a root directory.
     """
 
     flags: RunFlags
@@ -72,6 +73,7 @@ class Conversation:
     prompter: TerminalPrompter
     interrupts: Interrupts
     stored: Callable[[str], Awaitable[RunState | None]]
+    rooted: bool
     keys: LineReader | None = None
     debug: Dump | None = None
     answered: bool = field(default=False, init=False)
@@ -105,6 +107,7 @@ class Conversation:
             hosted=self.hosted,
             view=self.view,
             stored=self.stored,
+            way_back=WayBack(flags=self.flags, rooted=self.rooted),
             known=self.handle.session_id,
             is_chat=self.keys is not None,
         )

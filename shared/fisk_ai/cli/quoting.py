@@ -8,17 +8,19 @@ from collections.abc import Iterable
 from pathlib import Path
 
 
-def command_line(words: Iterable[str], *paths: tuple[str, str | None]) -> str:
+def command_line(words: Iterable[str], *paths: tuple[str, str | None], here: bool = False) -> str:
     """Return a line for a shell, with nothing in it that a terminal acts on.
 
     Behind ``words`` stands each flag of ``paths`` that has a path, absolute, so that the line means
-    the same in any directory.
+    the same in any directory. What no flag can make absolute is found from the directory the
+    process is in: ``here`` says that there is such a thing, and the line goes there first.
     """
     typed = list(words)
     for flag, path in paths:
         if path:
             typed += [flag, str(Path(path).absolute())]
-    return " ".join(map(_quoted, typed))
+    line = " ".join(map(_quoted, typed))
+    return f"cd {_quoted(str(Path.cwd()))} && {line}" if here else line
 
 
 def _quoted(word: str) -> str:

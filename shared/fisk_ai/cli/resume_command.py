@@ -2,27 +2,42 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from fisk_ai.cli.quoting import command_line
 from fisk_ai.cli.run_flags import RunFlags
 
 
-def resume_command(session_id: str, flags: RunFlags) -> str:
-    """Return the command that continues a session from any directory, with what finds it again."""
-    return command_line(
-        ("fisk-ai", "run", "--resume", session_id),
-        ("--config", flags.config_path),
-        ("--script", flags.script),
-        ("--worker", flags.worker),
-        ("--state-dir", flags.state_dir),
-        ("--root-dir", flags.root_dir),
-    )
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayBack:
+    """The commands that go on with a conversation of one run, from any directory.
 
+    ``rooted`` says that the agent has a root directory. Without one its commands run where we are,
+    and its relative directories start there: the memory, the sessions, the folder to read from. So
+    whoever goes on has to be there, too.
+    """
 
-def answer_command(session_id: str, flags: RunFlags) -> str:
-    """Return the command that answers what a session waits for, but for the answer itself."""
-    return command_line(
-        ("fisk-ai", "session", "answer", session_id),
-        ("--config", flags.config_path),
-        ("--state-dir", flags.state_dir),
-        ("--root-dir", flags.root_dir),
-    )
+    flags: RunFlags
+    rooted: bool
+
+    def resume(self, session_id: str) -> str:
+        """Return the command that continues a session, with what finds it again."""
+        return command_line(
+            ("fisk-ai", "run", "--resume", session_id),
+            ("--config", self.flags.config_path),
+            ("--script", self.flags.script),
+            ("--worker", self.flags.worker),
+            ("--state-dir", self.flags.state_dir),
+            ("--root-dir", self.flags.root_dir),
+            here=not self.rooted,
+        )
+
+    def answer(self, session_id: str) -> str:
+        """Return the command that answers what a session waits for, but for the answer itself."""
+        return command_line(
+            ("fisk-ai", "session", "answer", session_id),
+            ("--config", self.flags.config_path),
+            ("--state-dir", self.flags.state_dir),
+            ("--root-dir", self.flags.root_dir),
+            here=not self.rooted,
+        )

@@ -94,6 +94,7 @@ async def _run(flags: RunFlags, *, environ: Mapping[str, str]) -> int:
                     prompter=prompter,
                     interrupts=interrupts,
                     stored=partial(_stored, setup),
+                    rooted=setup.is_rooted,
                     keys=_prompt_line() if setup.is_chat else None,
                     debug=debug,
                 )
@@ -131,6 +132,11 @@ class _Setup:
         """Whether a person may go on after a turn; the configuration is read only if it matters."""
         at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
         return at_terminal and not self.flags.no_tui and not self.config.harness.no_tui
+
+    @property
+    def is_rooted(self) -> bool:
+        """Whether commands and relative directories start in a root directory, and not here."""
+        return bool(self.flags.root_dir or self.config.root_directory)
 
     @cached_property
     def key(self) -> str:

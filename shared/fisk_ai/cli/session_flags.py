@@ -121,4 +121,13 @@ def command_of(words: Sequence[str], arguments: argparse.Namespace) -> str:
         ("--config", arguments.config),
         ("--state-dir", arguments.state_dir),
         ("--root-dir", arguments.root_dir),
+        here=_is_store_here(arguments),
     )
+
+
+def _is_store_here(arguments: argparse.Namespace) -> bool:
+    """Whether the store's place starts where we are, as a configuration alone can wish."""
+    if not arguments.config or arguments.state_dir or arguments.root_dir:
+        return False
+    directory = directory_of(arguments)
+    return directory is not None and not directory.is_absolute()

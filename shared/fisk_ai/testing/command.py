@@ -239,7 +239,7 @@ def _commands(home: Path) -> Sequence[FakeCommand]:
 
 def session_of(text: str) -> str:
     """Return the session id of the summary or the resume hint in what a command said."""
-    found = re.search(r"(?:session=|resume with: fisk-ai run --resume )(\S+)", text)
+    found = re.search(r"(?:session=|resume with: (?:cd .+? && )?fisk-ai run --resume )(\S+)", text)
     assert found is not None, text
     return found[1]
 

@@ -153,6 +153,7 @@ async def _stage(
                 prompter=prompter,
                 interrupts=Interrupts(abort_question=prompter.abort),
                 stored=stored,
+                rooted=True,
                 keys=keys,
             )
             yield Stage(conversation, requests)

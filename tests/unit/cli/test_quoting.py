@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import subprocess
+from pathlib import Path
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -25,3 +27,15 @@ def test_a_shell_reads_back_what_was_quoted() -> None:
     line = command_line(["printf", "%s\\n", *names])
     done = subprocess.run(["/bin/bash", "-c", line], capture_output=True, check=True)
     assert done.stdout == b"".join(os.fsencode(name) + b"\n" for name in names)
+
+
+def test_a_line_for_here_goes_to_where_we_are_whatever_its_name_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place = tmp_path / "two words; it's \x1b[2J"
+    place.mkdir()
+    monkeypatch.chdir(place)
+    line = command_line(["pwd", "-P"], here=True)
+    assert line.isprintable()
+    done = subprocess.run(["/bin/bash", "-c", line], cwd="/", capture_output=True, check=True)
+    assert done.stdout == os.fsencode(place.resolve()) + b"\n"

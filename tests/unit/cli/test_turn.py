@@ -24,7 +24,7 @@ from fisk_ai.a2a.messages import (
     request_header,
 )
 from fisk_ai.cli.conversation import exit_code
-from fisk_ai.cli.resume_command import resume_command
+from fisk_ai.cli.resume_command import WayBack
 from fisk_ai.cli.run_flags import RunFlags
 from fisk_ai.cli.turn import Turn, TurnEnd
 from fisk_ai.errors import TaskError
@@ -142,13 +142,16 @@ def test_the_exit_code_never_says_success_for_a_failure() -> None:
 
 def test_the_hint_works_from_any_directory(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    plain = RunFlags(prompt="x")
     here = str(tmp_path)
-    assert resume_command("t-1", plain) == f"fisk-ai run --resume t-1 --config {here}/agent.yaml"
+    plain = WayBack(flags=RunFlags(prompt="x"), rooted=False)
+    assert plain.resume("t-1") == (
+        f"cd {here} && fisk-ai run --resume t-1 --config {here}/agent.yaml"
+    )
+    assert plain.answer("t-1").startswith(f"cd {here} && fisk-ai session answer t-1 ")
     typed = RunFlags(
         prompt="x", config="a b.yaml", script="../s.yaml", state_dir="d", root_dir="/r"
     )
-    assert resume_command("t-1", typed) == (
+    assert WayBack(flags=typed, rooted=True).resume("t-1") == (
         f"fisk-ai run --resume t-1 --config '{here}/a b.yaml' --script {here}/../s.yaml "
         f"--state-dir {here}/d --root-dir /r"
     )
