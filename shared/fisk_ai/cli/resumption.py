@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 
 from fisk_ai.agent.fingerprints import fingerprint_of
 from fisk_ai.cli.handles import SCRIPTED, FinishedError, Handle, find_handle
 from fisk_ai.cli.run_flags import RunFlags
-from fisk_ai.cli.stores import configured_store
+from fisk_ai.cli.stores import configured_directory, configured_store
 from fisk_ai.config import Config
-from fisk_ai.errors import DriftError, SetupError, StoreError
+from fisk_ai.errors import DriftError, RefusedError, SetupError, StoreError
 from fisk_ai.render.line import LineOptions, LineView
 from fisk_ai.render.questions import NAME_LIMIT, person_present
 from fisk_ai.sessions import fingerprint
@@ -19,6 +20,9 @@ from fisk_ai.sessions.records import CallApproval
 from fisk_ai.sessions.state import RunState
 from fisk_ai.sessions.store import Store
 from fisk_ai.text.sanitise import for_terminal
+
+PATH_LIMIT = 400
+"""Code points of a directory's name in a sentence."""
 
 
 async def find(
@@ -44,7 +48,9 @@ async def find(
         view = LineView(sys.stdout, sys.stderr, LineOptions(no_color=flags.no_color))
         view.answer(answer_of(exc.messages))
         raise
-    if handle.state is not None:
+    if handle.state is None:
+        _require_place(flags, config, environ)
+    else:
         if not flags.force:
             _refuse_drift(handle.state, config)
         _say_lost(handle.state.one_shot_approvals.values())
@@ -87,18 +93,31 @@ async def stored(
 ) -> RunState | None:
     """Return what the session of a run says; ``None`` where there is none that can be read."""
     try:
-        return await _store(flags, config, environ, read_only=True).load(session_id)
+        return await _store(flags, config, environ).load(session_id)
     except (StoreError, SetupError):
         return None
 
 
-def _store(
-    flags: RunFlags, config: Config, environ: Mapping[str, str], *, read_only: bool = False
-) -> Store:
+def _require_place(flags: RunFlags, config: Config, environ: Mapping[str, str]) -> None:
+    """Refuse a handle where no session ever was, before a worker makes the directory.
+
+    Raises:
+        RefusedError: names the directory; a handle may be a token and is not repeated.
+    """
+    place = Path(flags.state_dir) if flags.state_dir else None
+    if place is None:
+        place = configured_directory(config, root_dir=flags.root_dir, environ=environ)
+    if place is None or place.exists():
+        return
+    raise RefusedError(
+        "there is no conversation to resume: the session directory "
+        f"{for_terminal(str(place.absolute()), PATH_LIMIT)} does not exist; resume where it was "
+        "begun, or name its directory with --state-dir",
+        key="--resume",
+    )
+
+
+def _store(flags: RunFlags, config: Config, environ: Mapping[str, str]) -> Store:
     return configured_store(
-        config,
-        state_dir=flags.state_dir,
-        root_dir=flags.root_dir,
-        environ=environ,
-        read_only=read_only,
+        config, state_dir=flags.state_dir, root_dir=flags.root_dir, environ=environ
     )

@@ -93,14 +93,13 @@ def number_of(text: str | None, flag: str, *, least: int, default: int) -> int:
     return int(text)
 
 
-def store_of(arguments: argparse.Namespace, *, read_only: bool = True) -> Store:
+def store_of(arguments: argparse.Namespace) -> Store:
     """Open the store that the flags name; raises as :func:`fisk_ai.cli.stores.open_store`."""
     return stores.open_store(
         config_path=arguments.config,
         state_dir=arguments.state_dir,
         root_dir=arguments.root_dir,
         environ=os.environ,
-        read_only=read_only,
     )
 
 

@@ -39,11 +39,11 @@ def rm(argv: Sequence[str]) -> int:
     if arguments.older_than is None:
         if not arguments.ids:
             parser.error("the following arguments are required: id")
-        store = store_of(arguments, read_only=bool(arguments.dry_run))
+        store = store_of(arguments)
         run_one_shot(_remove_named(store, arguments.ids, dry_run=bool(arguments.dry_run)))
         return 0
     before_ns = time.time_ns() - _age_ns(arguments.older_than)
-    store = store_of(arguments, read_only=bool(arguments.dry_run))
+    store = store_of(arguments)
     aged = _Aged(store, before_ns=before_ns, with_open=bool(arguments.open))
     listed = run_one_shot(aged.remove(dry_run=bool(arguments.dry_run)))
     say_left_out(left_out_of(directory_of(arguments), listed))

@@ -1,4 +1,8 @@
-"""The session store of a command: that of its configuration, or of this machine without one."""
+"""The session store of a command: that of its configuration, or of this machine without one.
+
+A command looks for sessions that are there; who begins one is the worker. So nothing is made here:
+a directory that is not there holds no session, and is not there afterwards.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +25,8 @@ def open_store(
     state_dir: str | None,
     root_dir: str | None,
     environ: Mapping[str, str],
-    read_only: bool = False,
 ) -> Store:
-    """Open the store of ``fisk-ai session``; to read, it need not be fit for writing.
+    """Open the store of ``fisk-ai session``, which need not be fit for writing.
 
     Raises:
         ConfigError: the configuration cannot be used, or names another backend than the flags.
@@ -37,14 +40,12 @@ def open_store(
             state_dir=state_dir,
             base=base,
             environ=environ,
-            read_only=read_only,
+            read_only=True,
         )
     from fisk_ai.config import Mode, load  # noqa: PLC0415 - pydantic, only where a file is read
 
     config = load(Path(config_path), Mode.LENIENT)
-    return configured_store(
-        config, state_dir=state_dir, root_dir=root_dir, environ=environ, read_only=read_only
-    )
+    return configured_store(config, state_dir=state_dir, root_dir=root_dir, environ=environ)
 
 
 def configured_store(
@@ -53,7 +54,6 @@ def configured_store(
     state_dir: str | None,
     root_dir: str | None,
     environ: Mapping[str, str],
-    read_only: bool = False,
 ) -> Store:
     """Open the store that ``config`` names, with the flags' directories in place of its own.
 
@@ -71,7 +71,7 @@ def configured_store(
             state_dir=state_dir,
             base=root_directory(root_dir, config.root_directory),
             environ=environ,
-            read_only=read_only,
+            read_only=True,
         )
 
 

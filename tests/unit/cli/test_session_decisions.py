@@ -627,3 +627,16 @@ def test_a_session_that_a_process_runs_is_said_to_run_and_never_in_doubt(
         assert 'session "one" is running in another process (pid ' in capsys.readouterr().err
     asyncio.run(holder.close())
     assert len(_records(tmp_path)) == len(KILLED) + 1
+
+
+def test_a_store_that_is_relative_to_where_we_are_is_named_by_a_hint_that_goes_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = tmp_path / "agent.yaml"
+    config.write_text("harness: {sessions: {options: {directory: kept}}}\n", encoding="utf-8")
+    (tmp_path / "kept").mkdir()
+    write_file(tmp_path / "kept", "one", *GATED)
+    assert main(["session", "approve", "--config", "agent.yaml", "one", "g1"]) == 0
+    start = f"resume with: cd {tmp_path} && fisk-ai run --resume one --config {config}"
+    assert capsys.readouterr().err.splitlines()[-2].startswith(start)

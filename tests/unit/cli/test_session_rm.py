@@ -127,7 +127,7 @@ class _Busy(FileStore):
 def test_a_session_that_was_gone_on_with_meanwhile_is_spared(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def busy(_: object, *, read_only: bool) -> FileStore:
+    def busy(_: object) -> FileStore:
         return _Busy(store)
 
     monkeypatch.setattr("fisk_ai.cli.session_rm.store_of", busy)
@@ -160,3 +160,26 @@ def test_an_age_that_nothing_has_is_said(
 ) -> None:
     assert main(["session", "rm", "--state-dir", str(tmp_path), "--older-than", "1h"]) == 0
     assert capsys.readouterr().out == "Nothing to remove\n"
+
+
+def test_no_verb_makes_a_directory_that_is_not_there(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    nowhere = tmp_path / "nowhere"
+    for words in (
+        ("rm", "one"),
+        ("rm", "--older-than", "1d"),
+        ("answer", "one", "--input", "x"),
+        ("deny", "one"),
+    ):
+        main(["session", words[0], "--state-dir", str(nowhere), *words[1:]])
+    main(["run", "--resume", "one", "--state-dir", str(nowhere), "--config", _agent(tmp_path)])
+    assert not nowhere.exists()
+    last = capsys.readouterr().err.splitlines()[-1]
+    assert f"there is no conversation to resume: the session directory {nowhere} does not" in last
+
+
+def _agent(folder: Path) -> str:
+    config = folder / "agent.yaml"
+    config.write_text("system_prompt: p\nllm: {model: m}\n", encoding="utf-8")
+    return str(config)
