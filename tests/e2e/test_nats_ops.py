@@ -8,11 +8,15 @@ import shutil
 import subprocess
 from collections.abc import AsyncGenerator, Mapping
 from pathlib import Path
+from typing import cast
 
 import pytest
 
+from fisk_ai.config import Mode, load
 from fisk_ai.testing.broker import running_server
 from fisk_ai.testing.command import Agent, Done
+from fisk_ai.toolkit import fisk
+from fisk_ai.toolkit.contract import Confirmable
 
 NATS = shutil.which("nats")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "nats-ops"
@@ -73,3 +77,27 @@ def test_a_purge_is_refused_where_nobody_can_be_asked(agent: Agent, server: str)
     assert done.status == 0, done.err
     assert "The purge was not allowed" in done.out
     assert messages(server) == STORED
+
+
+LOOKED_AT = """
+ack-pending api-level bound bucket closed-reason cluster consumer consumers created
+display-value empty endpoint expire-warn expression file filter force id idle invert
+json key leader leaders mirrored name names no-select ocsp pem pending pinned progress
+pull push raw replicas reverse revision server-name service sort sourced state stream
+subject top username verbose waiting
+"""
+"""Flags and arguments of what runs unasked, none of which runs a program or writes a file."""
+
+
+async def test_every_flag_of_what_runs_unasked_was_looked_at() -> None:
+    config = load(EXAMPLE / "agent.yaml", Mode.LENIENT)
+    application = await fisk.load(config, environ=os.environ)
+    unasked = {
+        tool.name: frozenset(cast("Mapping[str, object]", tool.input_schema()["properties"]))
+        for tool in application.tools
+        if not (isinstance(tool, Confirmable) and tool.needs_confirm(config.harness.confirm_tags))
+    }
+    assert {"stream_ls", "stream_state"} <= set(unasked)
+    unknown = {name: offered - set(LOOKED_AT.split()) for name, offered in unasked.items()}
+    assert {name: flags for name, flags in unknown.items() if flags} == {}
+    assert "stream_get" not in unasked
