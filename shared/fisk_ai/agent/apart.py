@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import logging
+import math
+import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
@@ -22,6 +24,12 @@ GRACE_S = 3.0
 
 COMMAND_GRACE_S = 12.0
 """The same for what runs another program, whose output may stay open for ten seconds."""
+
+HURRY_S = 1.0
+"""What is left to code once there is hurry: enough to send a line to a service that is there."""
+
+_LOOK_S = 0.1
+"""How often somebody who waits looks whether there is hurry; a person does not see the delay."""
 
 _log = logging.getLogger(__name__)
 _left_behind: set[asyncio.Task[object]] = set()  # held, so that none is collected while it runs
@@ -54,15 +62,17 @@ async def apart(
     *,
     limit_s: float | None = None,
     grace_s: float = GRACE_S,
+    must_hurry: Callable[[], bool] | None = None,
 ) -> T:
     """Await what ``work`` returns; ``what`` names it in the log.
 
-    A cancellation of the run is handed on, and so is the limit. Code that does not end within
+    A cancellation of the run is handed on, and so is the limit, which ``must_hurry`` shortens to
+    :data:`HURRY_S` from the moment it says so. Code that does not end within
     ``grace_s`` of it is left behind. Code that comes to an end all the same has its say, and the
     run is cancelled at its next step. Context variables that the code set hold from then on.
 
     Raises:
-        OutOfTimeError: it was stopped at ``limit_s`` and returned nothing.
+        OutOfTimeError: it was stopped at its limit and returned nothing.
         StrayError: it was cancelled from within, or tried to end the process.
         asyncio.CancelledError: the run was cancelled.
         Exception: whatever ``work`` raises.
@@ -70,7 +80,7 @@ async def apart(
     context = contextvars.copy_context()
     task = asyncio.create_task(_contained(work), name=what, context=context)
     try:
-        await asyncio.wait({task}, timeout=limit_s)
+        await _wait(task, limit_s, must_hurry)
     except asyncio.CancelledError:
         if not await _ended(task, what, grace_s) or task.cancelled():
             raise
@@ -86,6 +96,21 @@ async def apart(
     if heeded and not task.cancelled() and failure is None:
         return task.result()
     raise OutOfTimeError(heeded=heeded) from failure
+
+
+async def _wait(
+    task: asyncio.Task[T], limit_s: float | None, must_hurry: Callable[[], bool] | None
+) -> None:
+    """Wait until a task is done or its limit is reached."""
+    if must_hurry is None:
+        await asyncio.wait({task}, timeout=limit_s)
+        return
+    ends = time.monotonic() + (math.inf if limit_s is None else limit_s)
+    while not task.done() and (left_s := ends - time.monotonic()) > 0:
+        if must_hurry():
+            ends = min(ends, time.monotonic() + HURRY_S)
+            left_s = min(left_s, HURRY_S)
+        await asyncio.wait({task}, timeout=min(left_s, _LOOK_S))
 
 
 async def _contained(work: Callable[[], Awaitable[T]]) -> T:

@@ -12,8 +12,8 @@ from dataclasses import fields, replace
 from types import NoneType
 from typing import TypeVar
 
-from fisk_ai.agent.apart import StrayError, apart
-from fisk_ai.agent.hooks import Hooks, PromptVerdict, Replacement, ToolVerdict
+from fisk_ai.agent.apart import GRACE_S, OutOfTimeError, StrayError, apart
+from fisk_ai.agent.hooks import AtRunEnd, Hooks, PromptVerdict, Replacement, ToolVerdict
 from fisk_ai.errors import RefusedError
 
 P = TypeVar("P")
@@ -35,11 +35,46 @@ _TYPES: Mapping[str, tuple[type[object], ...]] = {
 }
 """Members of verdicts that enter the conversation; any other is taken as true or false."""
 
+RUN_END_S = 10.0
+"""How long ``run_end`` may hold an outcome that stands: enough to tell a slow service, and short of
+what a person takes for a hang."""
 
-def kept_apart(hooks: Hooks) -> Hooks:
-    """Return ``hooks`` as a run calls them; one that is not set stays so."""
+_LAST = "run_end"
+
+
+def kept_apart(hooks: Hooks, must_hurry: Callable[[], bool]) -> Hooks:
+    """Return ``hooks`` as a run calls them; one that is not set stays so.
+
+    ``must_hurry`` says whether the run was asked to stop: the last hook has less time then.
+    """
     found = {field.name: getattr(hooks, field.name) for field in fields(hooks)}
-    return replace(hooks, **{name: _apart(name, hook) for name, hook in found.items() if hook})
+    kept = {name: _apart(name, hook) for name, hook in found.items() if hook}
+    if hooks.run_end is not None:
+        kept[_LAST] = _bounded(hooks.run_end, must_hurry)
+    return replace(hooks, **kept)
+
+
+def _bounded(
+    hook: Callable[[AtRunEnd], Awaitable[None]], must_hurry: Callable[[], bool]
+) -> Callable[[AtRunEnd], Awaitable[None]]:
+    """Return the last hook with a limit: nothing waits for what it says, but for its end."""
+
+    async def call(told: AtRunEnd) -> None:
+        try:
+            await apart(
+                lambda: hook(told),
+                f"the {_LAST} hook",
+                limit_s=RUN_END_S,
+                grace_s=GRACE_S,
+                must_hurry=must_hurry,
+            )
+        except StrayError as exc:
+            raise RefusedError(f"it {exc}") from exc
+        except OutOfTimeError as exc:
+            end = "was cancelled" if exc.heeded else "was left behind, as cancelling it did nothing"
+            raise RefusedError(f"it did not end in time and {end}") from exc
+
+    return call
 
 
 def _apart(name: str, hook: Callable[[P], Awaitable[R]]) -> Callable[[P], Awaitable[R]]:

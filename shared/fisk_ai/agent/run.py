@@ -9,7 +9,16 @@ import asyncio
 from contextlib import AsyncExitStack
 from dataclasses import replace
 
-from fisk_ai.agent import barrier, checkpoint, closing, hook_points, protection, resume, session
+from fisk_ai.agent import (
+    barrier,
+    cancellation,
+    checkpoint,
+    closing,
+    hook_points,
+    protection,
+    resume,
+    session,
+)
 from fisk_ai.agent.active import ActiveRun
 from fisk_ai.agent.driver import drive
 from fisk_ai.agent.ending import TurnEnd
@@ -32,7 +41,8 @@ async def run(options: RunOptions) -> RunOutcome:
 
     With ``next_prompt`` it goes on to the end of the conversation. Nothing that was injected is
     closed. An error beside a result without a reason says that the run never reached its loop;
-    ``crashed`` says that it met a bug, whose details went to ``events.panicked`` alone.
+    ``crashed`` says that it met a bug, whose details went to ``events.panicked`` alone. The task
+    can be cancelled until its outcome stands; what comes later only ends the last hook.
 
     Raises:
         asyncio.CancelledError: the task was cancelled. The journal is closed by then, and the
@@ -41,8 +51,7 @@ async def run(options: RunOptions) -> RunOutcome:
     progress = Progress(options)
     with scope.attached():
         try:
-            result, error = await _outcome(options, progress)
-            await progress.tell_end(result.reason, error)
+            return await _told(options, progress)
         except asyncio.CancelledError:
             await progress.tell_end("suspended", None)
             raise
@@ -50,6 +59,14 @@ async def run(options: RunOptions) -> RunOutcome:
             raise
         except BaseException as exc:  # noqa: BLE001 - the one barrier between a bug and the caller
             return await barrier.crash(exc, options, progress)
+
+
+async def _told(options: RunOptions, progress: Progress) -> RunOutcome:
+    result, error = await _outcome(options, progress)
+    try:
+        await progress.tell_end(result.reason, error)
+    except asyncio.CancelledError:
+        cancellation.take_back()
     return result, error
 
 

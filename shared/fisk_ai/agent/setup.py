@@ -81,7 +81,7 @@ async def prepare(options: RunOptions) -> Setup:
     return Setup(
         options=options,
         config=config,
-        hooks=kept_apart(options.hooks),
+        hooks=kept_apart(options.hooks, options.suspend_requested),
         tools=tools,
         notes=notes(config),
         prompt=first_prompt(options.prompt),

@@ -10,7 +10,8 @@ from typing import cast
 
 import pytest
 
-from fisk_ai.agent import execution
+from fisk_ai.agent import apart as apart_module
+from fisk_ai.agent import execution, foreign_hooks
 from fisk_ai.agent.apart import OutOfTimeError, apart
 from fisk_ai.agent.hooks import (
     AtRunEnd,
@@ -296,3 +297,82 @@ async def test_a_hook_that_is_cancelled_with_its_run_is_no_error_of_it(bench: Ag
     with pytest.raises(asyncio.CancelledError):
         await run
     assert (await bench.kinds())[-1] == "Terminal"
+
+
+class HangingEnd:
+    """A last hook that never ends by itself; it heeds a cancellation or does not."""
+
+    def __init__(self, *, heeds: bool = True) -> None:
+        self.began = asyncio.Event()
+        self.let_go = asyncio.Event()
+        self.was_cancelled = False
+        self._heeds = heeds
+
+    async def __call__(self, told: AtRunEnd) -> None:
+        self.began.set()
+        while not self.let_go.is_set():
+            try:
+                await self.let_go.wait()
+            except asyncio.CancelledError:
+                self.was_cancelled = True
+                if self._heeds:
+                    raise
+
+
+async def test_a_last_hook_that_hangs_withholds_no_outcome(
+    bench: AgentBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(foreign_hooks, "RUN_END_S", 0.01)
+    hang = HangingEnd()
+    bench.tools = [FakeTool(name="look")]
+    result, error = await bench.run(say("done"), hooks=Hooks(run_end=hang))
+    assert (result.reason, result.text, error) == ("completed", "done", None)
+    assert hang.was_cancelled
+    assert bench.events.of(Advisory) == [
+        Advisory(kind="run_end_hook", error="it did not end in time and was cancelled")
+    ]
+
+
+async def test_a_last_hook_that_takes_no_notice_of_its_end_is_left_behind(
+    bench: AgentBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(foreign_hooks, "RUN_END_S", 0.01)
+    monkeypatch.setattr(foreign_hooks, "GRACE_S", 0.01)
+    hang = HangingEnd(heeds=False)
+    bench.tools = [FakeTool(name="look")]
+    result, error = await bench.run(say("done"), hooks=Hooks(run_end=hang))
+    assert (result.text, error) == ("done", None)
+    (warning,) = bench.events.of(Advisory)
+    assert warning.error == (
+        "it did not end in time and was left behind, as cancelling it did nothing"
+    )
+    hang.let_go.set()
+
+
+async def test_a_run_that_is_over_and_asked_to_stop_does_not_wait_for_its_last_hook(
+    bench: AgentBench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(foreign_hooks, "RUN_END_S", 3600.0)
+    monkeypatch.setattr(apart_module, "HURRY_S", 0.01)
+    hang = HangingEnd()
+    bench.tools = [FakeTool(name="look")]
+    result, error = await asyncio.wait_for(
+        bench.run(say("done"), hooks=Hooks(run_end=hang), suspend_requested=hang.began.is_set),
+        10,
+    )
+    assert (result.reason, result.text, error) == ("completed", "done", None)
+    assert hang.was_cancelled
+
+
+async def test_cancelling_a_run_that_waits_for_its_last_hook_keeps_the_outcome(
+    bench: AgentBench,
+) -> None:
+    hang = HangingEnd()
+    bench.tools = [FakeTool(name="look")]
+    run = asyncio.ensure_future(bench.run(say("done"), hooks=Hooks(run_end=hang)))
+    await hang.began.wait()
+    run.cancel()
+    result, error = await run
+    assert (result.reason, result.text, error) == ("completed", "done", None)
+    assert hang.was_cancelled
+    assert run.cancelling() == 0

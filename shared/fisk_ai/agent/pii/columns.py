@@ -8,21 +8,15 @@ from typing import Final
 
 from fisk_ai.agent.pii.rules import Span
 
-_QUOTES: Final = re.compile(rb'"++')
 _FIELD: Final = re.compile(rb"[^ ]++")
 _PADDED: Final = re.compile(rb"[^ ]++(?: [^ ]++)*+")
-_WIDTHS: Final = (1, 2, 4, 8)
-"""Bytes of one quote: a string in JSON has its escapes resolved, which leaves them doubled."""
 
 
 def separated(line: bytes, separator: bytes, *, quoted: bool) -> list[Span]:
-    """Return the cells of a line, none when its quotes can be read in more than one way."""
+    """Return the cells of a line, none when one of its quotes has no other."""
     if not quoted or b'"' not in line:
         return _pieces(line, separator)
-    runs = {len(run) for run in _QUOTES.findall(line)}
-    widths = [width for width in _WIDTHS if not any(run % width for run in runs)]
-    first, *others = [_cells(line, separator, width) for width in widths]
-    return [] if any(other != first for other in others) else first
+    return _cells(line, separator)
 
 
 def _pieces(line: bytes, separator: bytes) -> list[Span]:
@@ -34,7 +28,7 @@ def _pieces(line: bytes, separator: bytes) -> list[Span]:
     return cells
 
 
-def _cells(line: bytes, separator: bytes, width: int) -> list[Span]:
+def _cells(line: bytes, separator: bytes) -> list[Span]:
     """Split a line where as many quotes were opened as closed.
 
     A quote in the middle of a cell ends the string that carries the line.
@@ -42,7 +36,7 @@ def _cells(line: bytes, separator: bytes, width: int) -> list[Span]:
     cells: list[Span] = []
     start = place = quotes = 0
     for piece in line.split(separator):
-        found = piece.count(b'"') // width
+        found = piece.count(b'"')
         if found and place == start and not piece.lstrip(b" ").startswith(b'"'):
             return [*cells, (start, start + piece.index(b'"'))]
         quotes += found

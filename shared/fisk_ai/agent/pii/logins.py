@@ -7,7 +7,9 @@ from typing import Final
 
 from fisk_ai.agent.pii.rules import Match, Rule, Span
 
-_LOGIN: Final = rb"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s:/?#@\"'`<>\[\](){}|,;]*:([^\s/?#\"'`\\]+)@[A-Za-z0-9\[_$<{%-]"
+_LOGIN: Final = (
+    rb"\b[A-Za-z][A-Za-z0-9+.-]*://[^\s:/?#@\"'`<>\[\](){}|,;]*:([^\s/?#\"'`]+)@[A-Za-z0-9\[_$<{%-]"
+)
 _FILLED_IN: Final = re.compile(
     rb"[$<{\[]|%(?:[({]|[sdv]\Z)|[*x.]+\Z|(?i:password|passwd|pass|pwd|secret)\Z"
 )

@@ -10,12 +10,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from fisk_ai.agent.pii.escapes import LEVEL_LIMIT, QUOTES
 from fisk_ai.agent.pii.rules import Span
 
-DEPTH_LIMIT: Final = 6
-"""Documents in one another: each doubles the backslashes, and nobody nests deeper."""
-
-_QUOTE: Final = re.compile(rb'(?<!\\)(\\*+)"')
+_QUOTE: Final = re.compile(rb"[" + QUOTES + rb"]")
 _NUMBER: Final = re.compile(rb"-?[0-9][0-9.eE+-]*")
 _BLANKS: Final = b" \t\r\n"
 _BLANK: Final = re.compile(rb"[ \t\r\n]*+")
@@ -26,31 +24,31 @@ _STEP_BYTES: Final = 64
 class Nesting:
     """The strings of one text, and those within them."""
 
-    def __init__(self, data: bytes, seen: bytes) -> None:
-        """Begin in front of a text; ``seen`` is the same with its escapes resolved."""
+    def __init__(self, seen: bytes, marked: bytes) -> None:
+        """Begin in front of a text; ``marked`` is the same with the level of each quote."""
         self._seen = seen
-        self._quotes = _QUOTE.finditer(data)
+        self._quotes = _QUOTE.finditer(marked)
         self._next = next(self._quotes, None)
         self._open: list[tuple[int, bool]] = []
         self._is_text_document = self._is_document(0)
 
-    def quote(self, span: Span) -> bytes:
-        """Return how a quote is spelled where ``span`` is a number of a document, else nothing.
+    def depth(self, span: Span) -> int | None:
+        """Return in how many strings ``span`` is a number of a document, nothing where it is none.
 
         Spans are to be asked about in their order.
         """
         start, end = span
         if not _NUMBER.fullmatch(self._seen, start, end):
-            return b""
+            return None
         sign, before = self._before(start)
         if sign not in (b":", b"[", b",") or self._behind(end) not in (b",", b"]", b"}"):
-            return b""
+            return None
         self._advance(start)
         depth, is_document = self._open[-1] if self._open else (-1, self._is_text_document)
         is_value = sign == b":" and self._before(before)[0] == b'"'
-        if depth + 1 > DEPTH_LIMIT or not (is_value or is_document):
-            return b""
-        return b"\\" * (2 ** (depth + 1) - 1) + b'"'
+        if depth + 1 > LEVEL_LIMIT or not (is_value or is_document):
+            return None
+        return depth + 1
 
     def _advance(self, place: int) -> None:
         while self._next is not None and self._next.start() < place:
@@ -59,7 +57,7 @@ class Nesting:
 
     def _take(self, quote: re.Match[bytes]) -> None:
         """Open a string, or end one and whatever is still open in it."""
-        depth = _depth(len(quote[1]))
+        depth = QUOTES.index(quote[0])
         if not self._open or depth > self._open[-1][0]:
             self._open.append((depth, self._is_document(quote.end())))
             return
@@ -90,12 +88,3 @@ class Nesting:
         blanks = _BLANK.match(self._seen, place)
         end = place if blanks is None else blanks.end()
         return self._seen[end : end + 1]
-
-
-def _depth(backslashes: int) -> int:
-    """Return in how many strings a quote stands: each of them doubles and adds one."""
-    depth = 0
-    while backslashes % 2:
-        backslashes //= 2
-        depth += 1
-    return depth

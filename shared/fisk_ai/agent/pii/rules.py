@@ -7,7 +7,7 @@ part of a word.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -115,13 +115,3 @@ def compiled(rule: Rule) -> Detector:
     options.encoding = re2.Options.Encoding.LATIN1  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - untyped
     pattern = cast("Pattern", re2.compile(rule.pattern, options))  # pyright: ignore[reportUnknownMemberType] - untyped
     return Detector(rule, pattern)
-
-
-def replaced(text: bytes, spans: Sequence[Span], values: Sequence[bytes]) -> bytes:
-    """Return ``text`` with one of ``values`` in the place of each span."""
-    pieces: list[bytes] = []
-    end = 0
-    for (start, stop), value in zip(spans, values, strict=True):
-        pieces += (text[end:start], value)
-        end = stop
-    return b"".join((*pieces, text[end:]))

@@ -15,13 +15,12 @@ from typing import Final
 
 from fisk_ai.agent.pii.addresses import ADDRESSES
 from fisk_ai.agent.pii.credentials import CREDENTIALS
-from fisk_ai.agent.pii.escapes import resolved
 from fisk_ai.agent.pii.labelled import LABELLED
 from fisk_ai.agent.pii.logins import LOGINS
-from fisk_ai.agent.pii.nesting import Nesting
 from fisk_ai.agent.pii.numbers import NUMBERS
-from fisk_ai.agent.pii.rules import Detector, compiled, replaced
+from fisk_ai.agent.pii.rules import Detector, compiled
 from fisk_ai.agent.pii.secrets import SECRETS
+from fisk_ai.agent.pii.view import View
 from fisk_ai.errors import FiskError, SetupError
 
 TEXT_LIMIT_BYTES: Final = 8 * 1024 * 1024
@@ -72,24 +71,19 @@ class Scanner:
 
     def _scan(self, text: str, data: bytes) -> Scan:
         """Run each detector over what those before it left."""
-        seen = resolved(data)
+        view = View(data)
         counts = Counter[str]()
         for detector in self._detectors:
-            spans = detector.spans(seen)
-            if not spans:
-                continue
-            rule, nesting = detector.rule, Nesting(data, seen)
-            counts[rule.type] += len(spans)
-            quotes = [nesting.quote(span) for span in spans]
-            data = replaced(data, spans, [quote + rule.placeholder + quote for quote in quotes])
-            quotes = [b'"' * len(quote) for quote in quotes]
-            seen = replaced(seen, spans, [quote + rule.placeholder + quote for quote in quotes])
+            spans = detector.spans(view.seen)
+            if spans:
+                counts[detector.rule.type] += len(spans)
+                view.replace(spans, detector.rule.placeholder)
         if not counts:
             return Scan(found=False, count=0, text=text, types=())
         return Scan(
             found=True,
             count=counts.total(),
-            text=data.decode(errors="surrogatepass"),
+            text=view.written().decode(errors="surrogatepass"),
             types=tuple(sorted(counts)),
         )
 
