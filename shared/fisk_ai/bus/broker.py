@@ -1,10 +1,11 @@
-"""A private broker: a nats-server of our own on loopback that nobody else can use.
+"""A private broker: a nats-server of our own on loopback, for whoever is told its credentials.
 
-Its random credentials exist in memory only. The configuration is handed over in a file that has no
+These are random and exist in memory only. The configuration is handed over in a file that has no
 name: the child opens it through its own descriptor, so there is never a path to read it from, also
-when this process is killed at the worst moment. The child has a session of its own (an interrupt
-from the terminal does not reach it), none of our descriptors, and ends when we do: killed at once
-when it keeps nothing, asked when it has a store to close.
+when this process is killed at the worst moment, and it is empty once the child listens. The child
+has a session of its own (an interrupt from the terminal does not reach it), none of our descriptors
+and none of our variables but where programs, homes and temporary files are, and ends when we do:
+killed at once when it keeps nothing, asked when it has a store to close.
 """
 
 from __future__ import annotations
@@ -26,11 +27,16 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
+from fisk_ai import secrecy
 from fisk_ai.bus import signals
 from fisk_ai.bus.owner import die_with_parent
 from fisk_ai.errors import SetupError
 
 BINARY_VARIABLE = "FISK_AI_NATS_SERVER"
+
+_INHERITED = ("PATH", "HOME", "TMPDIR")
+"""What a server, or a script in its place, may need; its environment is open to every process of
+this user, so it is given nothing that may hold a secret."""
 
 START_TIMEOUT_S = 10.0
 """A broker is there within 10 ms; a machine that needs seconds is in trouble."""
@@ -126,8 +132,10 @@ class Broker:
         store = directory / "js" if jetstream else None
         try:
             with ExitStack() as inherited:
-                configuration = _configuration(Path(private.name), store, user, password)
-                handed = [inherited.enter_context(configuration)]
+                text = _configuration(Path(private.name), store, user, password)
+                configuration = inherited.enter_context(secrecy.hand_over(text.encode()))
+                inherited.callback(secrecy.forget, configuration)
+                handed = [configuration]
                 if store is not None:
                     handed.append(inherited.enter_context(_locked(store)))
                 process = await _spawn(program, handed, _ends_with(keeps=jetstream))
@@ -159,7 +167,7 @@ def _private_directory(directory: Path) -> tempfile.TemporaryDirectory[str]:
         raise SetupError(f'the broker directory "{directory}" cannot be used: {exc}') from exc
 
 
-def _configuration(private: Path, store: Path | None, user: str, password: str) -> IO[bytes]:
+def _configuration(private: Path, store: Path | None, user: str, password: str) -> str:
     quoted = json.dumps
     text = _CONFIG.format(
         ports=quoted(str(private)),
@@ -170,11 +178,7 @@ def _configuration(private: Path, store: Path | None, user: str, password: str) 
     )
     if store is not None:
         text += _JETSTREAM.format(store=quoted(str(store)))
-    file = tempfile.TemporaryFile(dir=private)  # noqa: SIM115 - the caller closes it
-    file.write(text.encode())
-    file.flush()
-    file.seek(0)
-    return file
+    return text
 
 
 def _locked(store: Path) -> IO[bytes]:
@@ -211,6 +215,7 @@ async def _spawn(
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.DEVNULL,
             stderr=asyncio.subprocess.DEVNULL,
+            env={name: os.environ[name] for name in _INHERITED if name in os.environ},
             pass_fds=descriptors,
             start_new_session=True,
             preexec_fn=partial(die_with_parent, os.getpid(), death),

@@ -17,10 +17,11 @@ from pathlib import Path
 
 import pytest
 
-from fisk_ai.bus.broker import STOP_TIMEOUT_S, Broker, find_binary, listening_at
+from fisk_ai.bus.broker import MAX_PAYLOAD_BYTES, STOP_TIMEOUT_S, Broker, find_binary, listening_at
 from fisk_ai.bus.connection import ConnectOptions, connect
 from fisk_ai.errors import NoRespondersError, SetupError
 from fisk_ai.testing.broker import connected, running_broker
+from fisk_ai.testing.command import until
 
 OWNER = """
 import asyncio, json, os, signal, sys
@@ -106,6 +107,31 @@ async def test_a_running_broker_has_its_credentials_in_no_file(broker: Broker) -
         assert broker.user.encode() not in content
     assert broker.password not in repr(broker)
     assert broker.password.encode() not in _of(broker, "cmdline").read_bytes()
+
+
+async def test_a_running_broker_shows_no_secret_in_its_environment_and_its_descriptors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-secret")
+    async with running_broker(tmp_path / "broker") as broker:
+        assert b"sk-secret" not in _of(broker, "environ").read_bytes()
+        nameless = [fd for fd in _of(broker, "fd").iterdir() if "memfd" in str(fd.readlink())]
+        assert [fd.read_bytes() for fd in nameless] == [b""]
+
+
+async def test_a_broker_that_is_told_to_reload_believes_nobody_else(broker: Broker) -> None:
+    (configuration,) = (f for f in _of(broker, "fd").iterdir() if "memfd" in str(f.readlink()))
+    with pytest.raises(PermissionError):
+        configuration.write_bytes(b'listen: "127.0.0.1:-1"')
+
+    os.kill(broker.pid, signal.SIGHUP)
+
+    log = Path(broker.private.name) / "log"
+    until("the broker has reloaded", lambda: b"reload server configuration" in log.read_bytes())
+    with pytest.raises(SetupError, match="Authorization"):
+        await connect(ConnectOptions(broker.url, "test"))
+    async with connected(broker) as connection:
+        assert connection.max_payload == MAX_PAYLOAD_BYTES
 
 
 async def test_two_brokers_never_share_credentials(broker: Broker, tmp_path: Path) -> None:
