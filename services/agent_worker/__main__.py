@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from collections.abc import Callable, Sequence
 
 from agent_worker import arguments as command_line
 from agent_worker.additions import Additions
 from agent_worker.ready import ReadyLine
-from fisk_ai import imports
+from fisk_ai import imports, secrecy
 from fisk_ai.errors import FiskError
 
 
@@ -19,6 +18,7 @@ def main(argv: Sequence[str], bring: Callable[[], Additions] = Additions) -> int
 
     ``bring`` returns what is added to the configuration; what it refuses stops the start.
     """
+    secrecy.shield()
     try:
         arguments = command_line.parse(argv)
     except FiskError as exc:
@@ -27,13 +27,15 @@ def main(argv: Sequence[str], bring: Callable[[], Additions] = Additions) -> int
     ready = ReadyLine(arguments.ready_fd)
     try:
         with imports.uncollected():
-            from agent_worker.app import run  # noqa: PLC0415 - a usage error needs none of it
+            from agent_worker import variables  # noqa: PLC0415 - a usage error needs none of it
+            from agent_worker.app import run  # noqa: PLC0415 - likewise
             from agent_worker.leaving import Leaving, run_to_the_end  # noqa: PLC0415 - likewise
 
+            environ = variables.read(arguments.secrets_fd)
             additions = bring()
             leaving = Leaving()
         with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-            work = run(arguments, os.environ, ready, additions)
+            work = run(arguments, environ, ready, additions)
             code = run_to_the_end(runner, work, ready)
             leaving.begin(code)
         leaving.end()

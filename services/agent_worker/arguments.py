@@ -18,6 +18,7 @@ class Arguments:
     ``hosted`` serves one terminal over its private broker; ``no_operator`` says that nobody sits
     there, so that no grant of an earlier run counts either. ``ready_fd`` takes the one line that
     says whether the start succeeded; ``owner_fd`` is a pipe that closes when the terminal is gone.
+    ``secrets_fd`` is a nameless file with the variables that are in nobody's environment.
     ``trace`` and ``http_debug`` are files made anew for the model's traffic.
     """
 
@@ -31,6 +32,7 @@ class Arguments:
     http_debug: Path | None = None
     ready_fd: int | None = None
     owner_fd: int | None = None
+    secrets_fd: int | None = None
     verbose: bool = False
 
 
@@ -60,6 +62,9 @@ def parse(argv: Sequence[str]) -> Arguments:
     parser.add_argument("--ready-fd", type=_descriptor, help="descriptor for the ready line")
     parser.add_argument(
         "--owner-fd", type=_descriptor, help="descriptor that closes with the owner"
+    )
+    parser.add_argument(
+        "--secrets-fd", type=_descriptor, help="descriptor of the file that the secrets are in"
     )
     parser.add_argument("--verbose", action="store_true", help="log at debug level")
     return Arguments(**vars(parser.parse_args(argv)))

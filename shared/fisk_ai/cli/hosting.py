@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from fisk_ai import secrecy
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.heartbeat import wait_silent
 from fisk_ai.cli.worker_child import AGENT_WORKER, WorkerChild, start_worker
@@ -31,7 +32,7 @@ _NOT_FOR_THE_WORKER = (KEY_FILE, "FISK_AI_NATS_CREDS")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HostPlan:
-    """What to start: the worker's arguments, its environment, and whether its log is shown.
+    """What to start: the worker's arguments, its variables, and whether its log is shown.
 
     ``program`` is what Python runs as the worker.
     """
@@ -44,7 +45,7 @@ class HostPlan:
     program: Sequence[str] = AGENT_WORKER
 
     def worker_environ(self, url: str) -> dict[str, str]:
-        """Return the worker's environment, with the broker's address and the model's key."""
+        """Return the worker's variables, with the broker's address and the model's key."""
         environ = {k: v for k, v in self.environ.items() if k not in _NOT_FOR_THE_WORKER}
         environ[URL_VARIABLE] = url
         for name, value in ((KEY, self.api_key), (BASE_URL, self.base_url)):
@@ -98,11 +99,13 @@ class Hosted:
 async def host(plan: HostPlan, meanwhile: Callable[[], object]) -> AsyncGenerator[Hosted]:
     """Start broker and worker, connect, and stop all of it at the end.
 
-    ``meanwhile`` is called once while the worker starts: time in which to import a client.
+    ``meanwhile`` is called once while the worker starts: time in which to import a client. This
+    process, which holds the credentials of both, is shielded from others of its user for good.
 
     Raises:
         SetupError: one of them could not be started, with its own sentence.
     """
+    secrecy.shield()
     async with contextlib.AsyncExitStack() as stack:
         broker = await _start_broker(plan.environ)
         stack.push_async_callback(broker.stop)

@@ -1,7 +1,8 @@
 """The agent worker as a child process: started, awaited, watched, stopped by its process id.
 
-Its credentials travel in the environment. It ends with this process however that one ends: the
-kernel signals it, and the pipe it holds closes.
+Its credentials travel in a file that has no name and is empty once the worker read it, never in its
+environment, which the commands that it runs could read. It ends with this process however that one
+ends: the kernel signals it, and the pipe it holds closes.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from dataclasses import dataclass
 from functools import partial
 from typing import IO
 
+from fisk_ai import secrecy
 from fisk_ai.bus import signals
 from fisk_ai.bus.owner import OWNER_DIED, die_with_parent
 from fisk_ai.errors import SetupError
 from fisk_ai.text.sanitise import for_display, for_terminal
+from fisk_ai.toolkit.environment import credential_names
 
 READY_TIMEOUT_S = 45.0
 """A worker is ready in about a second. This exceeds every bound that it keeps itself while it
@@ -126,6 +129,7 @@ async def start_worker(
 ) -> WorkerChild:
     """Start a worker with ``arguments``, call ``meanwhile``, and wait until it serves.
 
+    What is secret in ``environ`` by its name is handed over; the rest is the child's environment.
     ``program`` is what Python is told to run; it must take what ``agent_worker`` takes.
 
     Raises:
@@ -161,21 +165,22 @@ async def _spawn(
     descriptors: tuple[int, int],
 ) -> asyncio.subprocess.Process:
     ready, owner = descriptors
-    return await asyncio.create_subprocess_exec(
-        sys.executable,
-        *words,
-        "--ready-fd",
-        str(ready),
-        "--owner-fd",
-        str(owner),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=log if log is not None else sys.stderr.fileno(),
-        stderr=log if log is not None else sys.stderr.fileno(),
-        env=environ,
-        pass_fds=descriptors,
-        start_new_session=True,
-        preexec_fn=partial(die_with_parent, os.getpid(), OWNER_DIED),
-    )
+    names = credential_names(environ)
+    secrets = json.dumps({name: environ[name] for name in names})
+    with secrecy.hand_over(secrets.encode()) as handed:
+        flags = {"--ready-fd": ready, "--owner-fd": owner, "--secrets-fd": handed.fileno()}
+        return await asyncio.create_subprocess_exec(
+            sys.executable,
+            *words,
+            *(word for flag, number in flags.items() for word in (flag, str(number))),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=log if log is not None else sys.stderr.fileno(),
+            stderr=log if log is not None else sys.stderr.fileno(),
+            env={name: value for name, value in environ.items() if name not in names},
+            pass_fds=tuple(flags.values()),
+            start_new_session=True,
+            preexec_fn=partial(die_with_parent, os.getpid(), OWNER_DIED),
+        )
 
 
 async def _await_ready(child: WorkerChild, descriptor: int) -> str:

@@ -45,9 +45,8 @@ def child_environment(
     ``work_dir`` when there is one. An inherited ``FISK_AI_CALL`` never survives: without a
     ``call_ref`` it would name a call of somebody else.
     """
-    removed = OTLP_CREDENTIALS | OUR_CREDENTIALS | {CALL_VARIABLE, faults.VARIABLE}
-    removed |= {*provider.credential_env_names()}
-    child = {name: value for name, value in environ.items() if not _is_secret(name, removed)}
+    secret = credential_names(environ) | {CALL_VARIABLE, faults.VARIABLE}
+    child = {name: value for name, value in environ.items() if name not in secret}
     if work_dir is not None:
         child["PWD"] = str(work_dir)
     child |= {"LLMFORMAT": "1", "FISK_AI": "1"}
@@ -61,5 +60,7 @@ def without_configured(environ: Mapping[str, str], config: Config) -> dict[str, 
     return {n: value for n, value in environ.items() if n not in config.credential_names}
 
 
-def _is_secret(name: str, listed: frozenset[str]) -> bool:
-    return name in listed or name.startswith(BROKER_PREFIX)
+def credential_names(environ: Mapping[str, str]) -> frozenset[str]:
+    """Return the variables of ``environ`` that hold a secret, or may, by their names."""
+    listed = OTLP_CREDENTIALS | OUR_CREDENTIALS | {*provider.credential_env_names()}
+    return frozenset(n for n in environ if n in listed or n.startswith(BROKER_PREFIX))
