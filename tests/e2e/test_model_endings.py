@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 
 import pytest
@@ -17,6 +18,7 @@ CALL: Wire = {
     "stop_reason": "tool_use",
 }
 ANSWER: Wire = {"content": [{"type": "text", "text": "It says Moo."}]}
+TOO_LONG: Wire = {"status": 400, "error": "prompt is too long: 9 tokens > 8 maximum"}
 ENDINGS: Mapping[str, tuple[Wire, str]] = {
     "not_authorised": (
         {"status": 401, "error_type": "authentication_error", "error": "invalid x-api-key"},
@@ -25,10 +27,6 @@ ENDINGS: Mapping[str, tuple[Wire, str]] = {
     "not_allowed": (
         {"status": 403, "error_type": "permission_error", "error": "no access to this model"},
         "no access to this model",
-    ),
-    "too_long": (
-        {"status": 400, "error": "prompt is too long: 9 tokens > 8 maximum"},
-        "prompt is too long",
     ),
     "no_message": ({"raw": "<html>Bad gateway</html>"}, "no message"),
 }
@@ -61,6 +59,28 @@ def test_a_run_without_an_answer_fails_in_words_and_a_resume_repeats_no_command(
     session = session_of(failed.err)
     assert f"&& fisk-ai run --resume {session}" in failed.err
     resumed = agent.run("run", *flags, "--resume", session, environ=environ)
+    assert (resumed.status, resumed.out) == (0, "It says Moo.\n")
+    assert agent.application.count("say") == 1
+
+
+def test_a_conversation_too_long_for_its_model_goes_on_with_another(
+    agent: Agent, serve: Callable[..., str]
+) -> None:
+    flags = ("--base-url", serve(CALL, TOO_LONG, TOO_LONG, ANSWER))
+    environ = {"ANTHROPIC_API_KEY": "sk-secret"}
+    failed = agent.run("run", *flags, "go", environ=environ)
+    session = session_of(failed.err)
+    again = agent.run("run", *flags, "--resume", session, environ=environ)
+    for refused in (failed, again):
+        assert (refused.status, refused.out) == (1, "")
+        assert "prompt is too long" in refused.err.splitlines()[-1]
+        assert "begin a new conversation" in refused.err.splitlines()[-1]
+        assert "resume with: " not in refused.err
+        assert "a model with more room and go on with: " in refused.err
+    configuration = agent.home / "agent.yaml"
+    text = configuration.read_text(encoding="utf-8")
+    configuration.write_text(re.sub(r"model: .*?(?=[,}\n])", "model: roomy", text), "utf-8")
+    resumed = agent.run("run", *flags, "--resume", session, "--force", environ=environ)
     assert (resumed.status, resumed.out) == (0, "It says Moo.\n")
     assert agent.application.count("say") == 1
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from fisk_ai.cli.endings import CRASHED, PARKED, ending, may_resume
+from fisk_ai.cli.endings import CRASHED, NO_ROOM, PARKED, ending, may_resume
 from fisk_ai.cli.hosting import Hosted
 from fisk_ai.cli.resume_command import WayBack
 from fisk_ai.cli.run_flags import RunFlags
@@ -114,7 +114,14 @@ class Closing:
         flags = _answer_flags(state) if code == "deferred" else ""
         if flags:
             self.view.note(f"answer with {flags}: {self.way_back.answer(session_id)}")
-        self.view.note(f"resume with: {self.way_back.resume(session_id)}")
+        resume = self.way_back.resume(session_id)
+        if code == NO_ROOM:
+            self.view.note(
+                "a resume sends the same again and is refused again: begin a new conversation, or"
+                f" set llm.model to a model with more room and go on with: {resume} --force"
+            )
+            return
+        self.view.note(f"resume with: {resume}")
 
     async def saved(self, turn: Turn) -> None:
         """Say how to get back to a conversation that is put aside."""

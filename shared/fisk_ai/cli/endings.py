@@ -42,6 +42,9 @@ _GOES_ON = BUSY | {"", "turn_not_taken", "failed"}
 UNTAKEN = REFUSED | {"turn_not_taken"}
 """Endings of a prompt that the conversation knows nothing of."""
 
+NO_ROOM = "context_exceeded"
+"""The conversation is too long for its model, and so it stays."""
+
 CRASHED = "crashed"
 INCOMPLETE = "incomplete"
 """Ours, for a reply set that broke off: nobody said how the run ended."""

@@ -103,6 +103,18 @@ def test_a_refused_key_or_model_is_told_with_its_setting(status: int, hint: str)
     assert hint in text
 
 
+@pytest.mark.parametrize("words", TOO_LONG)
+def test_a_conversation_without_room_is_told_with_what_helps(words: str) -> None:
+    text = str(to_error(ApiFailure(400, "kind", words), BASE, secret=""))
+    helps = "begin a new conversation, or set llm.model to a model with more room"
+    assert text == f"the model API answered 400 (kind): {words} ({helps})"
+
+
+def test_a_request_too_large_for_any_model_is_told_with_what_helps() -> None:
+    text = str(to_error(ApiFailure(413, "request_too_large", "over 32 MB"), BASE, secret=""))
+    assert text.endswith(": over 32 MB (begin a new conversation)")
+
+
 @pytest.mark.parametrize("status", [413, 429, 500])
 def test_no_other_status_is_hinted_at(status: int) -> None:
     request = replace(BASE, thinking=True, reasoning_effort="high")

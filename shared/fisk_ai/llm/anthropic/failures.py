@@ -40,6 +40,7 @@ _CONTEXT: Final = re.compile(
     r"|input is too long|too many (?:input )?tokens",
     re.IGNORECASE,
 )
+_ROOM: Final = " (begin a new conversation, or set llm.model to a model with more room)"
 _BY_TYPE: Final[dict[str, ProviderFailure]] = {
     "rate_limit_error": "rate_limited",
     "overloaded_error": "overloaded",
@@ -125,7 +126,7 @@ def to_error(failure: ApiFailure, request: Request, *, secret: str) -> ProviderE
     kind = said(failure.kind, KIND_LIMIT, secret=secret)
     named = f" ({kind})" if kind else ""
     failed = classify(failure)
-    hint = _hint(failure, request) if failed == "refused" else _wait(failure)
+    hint = _remedy(failed, failure, request)
     return ProviderError(f"the model API {status}{named}: {words}{hint}", failure=failed)
 
 
@@ -154,6 +155,15 @@ def said(words: str, limit: int, *, secret: str) -> str:
 def _spelled(secret: str) -> re.Pattern[str]:
     """Match a key, which is visible ASCII, with anything in between that is not."""
     return re.compile(r"[^\x21-\x7e]*".join(re.escape(character) for character in secret))
+
+
+def _remedy(failed: ProviderFailure, failure: ApiFailure, request: Request) -> str:
+    """Say what to change, where asking the same again would be refused again; else when to ask."""
+    if failed == "refused":
+        return _hint(failure, request)
+    if failed == "context_exceeded":
+        return _ROOM if failure.kind != "request_too_large" else " (begin a new conversation)"
+    return _wait(failure)
 
 
 def _hint(failure: ApiFailure, request: Request) -> str:
