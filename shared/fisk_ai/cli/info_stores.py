@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 from fisk_ai.cli.stores import configured_directory
 from fisk_ai.config import Config
@@ -61,7 +62,7 @@ def _session_directory(config: Config) -> str:
         directory = configured_directory(config, root_dir=None, environ=os.environ)
     except FiskError as exc:
         return f"refused: {for_terminal(str(exc), PATH_LIMIT)}"
-    return for_terminal(str(directory.absolute()), PATH_LIMIT) if directory is not None else ""
+    return _placed(directory) if directory is not None else ""
 
 
 def _memory_directory(config: Config) -> str:
@@ -74,7 +75,15 @@ def _memory_directory(config: Config) -> str:
         directory = directory_of(given)
     except FiskError as exc:
         return f"refused: {for_terminal(str(exc), PATH_LIMIT)}"
-    return for_terminal(str(directory.absolute()), PATH_LIMIT)
+    return _placed(directory)
+
+
+def _placed(directory: Path) -> str:
+    """Return where a directory is, and that it is elsewhere for who is elsewhere."""
+    shown = for_terminal(str(directory.absolute()), PATH_LIMIT)
+    if directory.is_absolute():
+        return shown
+    return f"{shown} (relative to the working directory; root_directory or --root-dir fixes it)"
 
 
 def _prefix(config: Config) -> str:

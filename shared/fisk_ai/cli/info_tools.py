@@ -9,7 +9,8 @@ from pathlib import Path
 from fisk_ai.config import Config
 from fisk_ai.config.model import McpClient
 from fisk_ai.config.references import redact_url
-from fisk_ai.errors import FiskError
+from fisk_ai.config.standing import reserved_wishes
+from fisk_ai.errors import ConfigError, FiskError
 from fisk_ai.render.tables import Document, within
 from fisk_ai.render.width import terminal_width
 from fisk_ai.text.sanitise import for_terminal
@@ -20,16 +21,16 @@ from fisk_ai.toolkit.contract import Confirmable, Tagged, Tool
 from fisk_ai.toolkit.fisk import GlobalFlag, LoadedApplication
 
 NAME_LIMIT = 128
-DESCRIPTION_LIMIT = 50
-TAGS_LIMIT = 80
-HELP_LIMIT = 120
+WORDS_LIMIT = 1_000
 ADDRESS_LIMIT = 400
-"""Code points of one text; the application or the configuration chose it."""
+"""Code points of one text, against what an application or a configuration might hold; what is too
+wide for a terminal is cut by the table, and in a pipe nothing is."""
 
 _LEAST = {3: 12, 4: 8}
 """What may be left of a description and of tags, which give way on a narrow terminal."""
 
 _UNASKED = {"auto": "for every client that cannot be asked", "never": "for every client"}
+_UNSEEN = "info does not see the tools of a worker of your own (--worker FILE)"
 _UNBUILT = "not built yet, so nothing was asked and no tool is imported"
 
 
@@ -57,12 +58,21 @@ def offer(config: Config, application: LoadedApplication) -> Offer:
             supports_tool_search=False,
             allow_tool_search=False,
         )
-        toolset.require_tools(
-            assembled.tools, application_path=config.application_path, source=str(config.source)
-        )
+        fault = _lack(config, assembled.tools)
     except FiskError as exc:
         fault = exc
     return Offer(tuple(application.tools), builtins.tools, fault)
+
+
+def _lack(config: Config, tools: Sequence[Tool]) -> FiskError | None:
+    """Return why a run would be refused for want of tools; a worker of one's own may bring some."""
+    try:
+        toolset.require_tools(
+            tools, application_path=config.application_path, source=str(config.source)
+        )
+    except ConfigError as exc:
+        return ConfigError(f"{exc}; {_UNSEEN}", key=exc.key)
+    return None
 
 
 def tools(config: Config, offered: Offer) -> str:
@@ -88,7 +98,8 @@ def remote_hosts(config: Config) -> str:
 
 
 def cautions(config: Config) -> Iterator[str]:
-    """Yield a warning for each choice that lets through more than it seems to."""
+    """Yield a warning for each choice that does more, or less, than it seems to."""
+    yield from reserved_wishes(config)
     for host in config.remote_tools:
         if host.include.tags:
             yield (
@@ -141,8 +152,8 @@ def _tool(tool: Tool, source: str, confirm_tags: Sequence[str]) -> tuple[str, ..
         _named(tool.name),
         source,
         "Yes" if gated else "",
-        for_terminal(tool.description, DESCRIPTION_LIMIT),
-        for_terminal(", ".join(tags), TAGS_LIMIT),
+        for_terminal(tool.description, WORDS_LIMIT),
+        for_terminal(", ".join(tags), WORDS_LIMIT),
     )
 
 
@@ -156,7 +167,7 @@ def _transport(client: McpClient) -> str:
 def _flag(flag: GlobalFlag) -> str:
     marks = ("exposed",) * flag.offered + ("required",) * flag.required
     name = _named(flag.name) + (f" [{', '.join(marks)}]" if marks else "")
-    words = for_terminal(flag.help, HELP_LIMIT)
+    words = for_terminal(flag.help, WORDS_LIMIT)
     return f"  {name}: {words}" if words else f"  {name}"
 
 

@@ -177,7 +177,10 @@ class _Setup:
 
     def _say_what_is_in_vain(self, *, sends_key: bool) -> None:
         from fisk_ai.cli.telemetry_note import telemetry_note  # noqa: PLC0415 - as the config
+        from fisk_ai.config.standing import reserved_wishes  # noqa: PLC0415 - likewise
 
+        for wish in reserved_wishes(self.config):
+            print(f"warning: {wish}", file=sys.stderr)
         note = telemetry_note(self.config, self.environ, flag=self.flags.no_telemetry)
         if note:
             print(note, file=sys.stderr)

@@ -85,7 +85,7 @@ HOLDS: Final = ("harness.no_bell",)
 """Keys whose wish is true whatever they say: there is no bell."""
 
 RESERVED: Final = ("remote_agents",)
-"""Keys that are accepted and read by nothing, in every release so far."""
+"""Keys that are accepted and do nothing, in every release so far; whoever sets one is told."""
 
 _REMOVE_ENTRIES: Final = "remove its entries"
 _REMOVE_BLOCK: Final = "remove the block"
@@ -146,6 +146,12 @@ UNBUILT: Final = (
 def unbuilt_wishes(config: Config) -> tuple[ConfigError, ...]:
     """Return what this release cannot grant, in the order of the table: one refusal for each."""
     return tuple(_refusal(entry) for entry in UNBUILT if entry.is_set(config))
+
+
+def reserved_wishes(config: Config) -> tuple[str, ...]:
+    """Return a sentence for each key that asks for something and is read by nothing."""
+    asked = (key for key in RESERVED if getattr(config, key))
+    return tuple(f"{key} is reserved and does nothing yet; remove it" for key in asked)
 
 
 def refuse_unbuilt(config: Config, *, below: str = "") -> None:

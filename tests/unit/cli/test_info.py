@@ -20,6 +20,7 @@ FLAGS = (
     FakeFlag(name="depth", required=True, default=["3"]),
     FakeFlag(name="trace"),
     FakeFlag(name="secret", hidden=True),
+    FakeFlag(name="realm", hidden=True, required=True),
 )
 
 
@@ -53,11 +54,12 @@ def test_every_global_flag_is_shown_with_its_help_and_what_becomes_of_it(
     describing(tmp_path, "list", flags=FLAGS)
     out, _ = show("application_path: ./harbour\nglobal_flags: [region]\n")
     first = out.index("Exposable application global flags:") + 2
-    assert out[first : first + 5] == [
+    assert out[first : first + 6] == [
         "region [exposed]: Which coast",
         "port [exposed, required]: Where to dock",
         "depth [exposed]",
         "trace",
+        "realm [exposed, required]",
         "",
     ]
 
@@ -461,3 +463,43 @@ def test_a_narrow_terminal_breaks_no_line_in_two(
     assert all(len(line.split()) <= 2 for line in wide)  # a path stays whole
     row = next(line for line in lines if "ask_human_select" in line)
     assert (len(row), row[-1]) == (80, "│")
+
+
+def test_a_relative_place_says_what_it_depends_on(
+    show: Show, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    text = (
+        "harness:\n  memory: {enabled: true}\n  sessions: {options: {directory: kept}}\n"
+        "llm: {model: m}\nidentity: pier\nsystem_prompt: p\n"
+    )
+    on = "(relative to the working directory; root_directory or --root-dir fixes it)"
+    out, _ = show(text)
+    assert f"Directory: {tmp_path}/memory/pier {on}" in out
+    assert f"Directory: {tmp_path}/kept {on}" in out
+    out, _ = show(text, "--root-dir", str(tmp_path))
+    assert f"Directory: {tmp_path}/memory/pier" in out
+    assert f"Directory: {tmp_path}/kept" in out
+
+
+def test_a_reserved_key_is_told_as_doing_nothing(show: Show) -> None:
+    _, err = show(f"{COMPLETE}llm: {{model: m}}\nremote_agents: [{{name: pig}}]\n")
+    assert err == ["warning: remote_agents is reserved and does nothing yet; remove it"]
+    assert show(f"{COMPLETE}llm: {{model: m}}\n")[1] == []
+
+
+def test_tools_of_a_worker_are_said_to_be_unseen_where_there_are_no_others(show: Show) -> None:
+    (line,) = show("system_prompt: p\nllm: {model: m}\n")[1]
+    assert line.endswith("; info does not see the tools of a worker of your own (--worker FILE)")
+
+
+def test_a_description_is_whole_where_no_terminal_bounds_it(show: Show, tmp_path: Path) -> None:
+    told = "Looks at the tide, " * 20 + "and at nothing else"
+    FakeApplication(
+        tmp_path,
+        [FakeCommand(path="look", help=told)],
+        name="harbour",
+        global_flags=[FakeFlag(name="realm", help=told)],
+    )
+    out, _ = show("application_path: ./harbour\n")
+    assert [told in line for line in out if told[:40] in line] == [True, True]

@@ -40,7 +40,10 @@ class GlobalFlag:
 
 
 def available(application: Application, offered: Sequence[Flag]) -> tuple[GlobalFlag, ...]:
-    """Return the globals that ``global_flags`` may list, in declared order."""
+    """Return the globals that ``global_flags`` may list, in declared order, and those ``offered``.
+
+    A hidden one cannot be listed; one that is required is offered all the same.
+    """
     names = {flag.name for flag in offered}
     return tuple(
         GlobalFlag(
@@ -50,7 +53,7 @@ def available(application: Application, offered: Sequence[Flag]) -> tuple[Global
             offered=flag.name in names,
         )
         for flag in application.flags
-        if not flag.hidden and flag.name not in FRAMEWORK_FLAGS
+        if flag.name in names or not (flag.hidden or flag.name in FRAMEWORK_FLAGS)
     )
 
 
