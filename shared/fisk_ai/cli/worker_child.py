@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import json
 import os
+import re
 import signal
 import sys
 import tempfile
@@ -48,6 +49,7 @@ LEAVE_TIMEOUT_S = 1.5
 """The same for a worker that is told to cancel its work: time to record where it stands."""
 
 LOG_TAIL_BYTES = 4_000
+TRACEBACK_BYTES = 64_000
 LOG_TAIL_LINES = 20
 LOG_LINE_LIMIT = 400
 """How much of a dead worker's log is worth a person's screen."""
@@ -61,6 +63,8 @@ class WorkerChild:
     process: asyncio.subprocess.Process
     owner_fd: int
     log: IO[bytes] | None
+    program: str = ""
+    """The file that was started, for one of a person's own."""
 
     @property
     def pid(self) -> int:
@@ -147,7 +151,7 @@ async def start_worker(
     finally:
         os.close(ready_write)
         os.close(owner_read)
-    child = WorkerChild("", process, owner_write, log)
+    child = WorkerChild("", process, owner_write, log, program[-1])
     try:
         meanwhile()
         child.identity = await _await_ready(child, ready_read)
@@ -266,15 +270,30 @@ async def _read_line(descriptor: int) -> bytes:
 
 def _last_words(child: WorkerChild) -> str:
     lines = child.log_tail()
-    return f": {for_terminal(lines[-1], LOG_LINE_LIMIT)}" if lines else ""
+    return f": {for_terminal(lines[-1], LOG_LINE_LIMIT)}{_place(child)}" if lines else ""
+
+
+def _place(child: WorkerChild) -> str:
+    """Return where in its own file the worker failed, in brackets, if a traceback says so."""
+    frames = re.findall(
+        rf'^  File "{re.escape(child.program)}", line (\d+)',
+        _end_of(child.log, TRACEBACK_BYTES),
+        re.MULTILINE,
+    )
+    if not frames:
+        return ""
+    return f" ({for_terminal(child.program, LOG_LINE_LIMIT)}, line {frames[-1]})"
+
+
+def _end_of(log: IO[bytes] | None, size_bytes: int) -> str:
+    if log is None:
+        return ""
+    start = max(0, os.fstat(log.fileno()).st_size - size_bytes)
+    return os.pread(log.fileno(), size_bytes, start).decode("utf-8", "replace")
 
 
 def _tail(log: IO[bytes] | None) -> list[str]:
-    if log is None:
-        return []
-    size = os.fstat(log.fileno()).st_size
-    text = os.pread(log.fileno(), LOG_TAIL_BYTES, max(0, size - LOG_TAIL_BYTES))
-    lines = for_display(text.decode("utf-8", "replace")).splitlines()
+    lines = for_display(_end_of(log, LOG_TAIL_BYTES)).splitlines()
     return [for_terminal(line, LOG_LINE_LIMIT) for line in lines if line.strip()][-LOG_TAIL_LINES:]
 
 

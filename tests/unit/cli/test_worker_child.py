@@ -187,3 +187,20 @@ async def test_a_refusal_of_a_foreign_worker_is_one_bounded_line(tmp_path: Path)
     reason = await _own(tmp_path, source)
     assert reason.startswith("one two three xxx")
     assert len(reason) == REASON_LIMIT + 1
+
+
+async def test_a_worker_of_ones_own_that_fails_is_told_with_its_file_and_line(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "deep.py").write_text("def fall(n):\n    raise RuntimeError('boom')\n")
+    broken = tmp_path / "a worker.py"
+    for text, said in (
+        ("import deep\n\ndef go():\n    deep.fall(1)\n\ngo()\n", ": RuntimeError: boom"),
+        ("x = 1\n\n\nif x\n", ": SyntaxError: expected ':'"),
+    ):
+        broken.write_text(text)
+        with pytest.raises(SetupError) as refused:
+            await start_worker(
+                [], dict(os.environ), verbose=False, meanwhile=_nothing, program=(str(broken),)
+            )
+        assert str(refused.value).endswith(f"{said} ({broken}, line 4)")
