@@ -28,6 +28,7 @@ from fisk_ai.a2a.messages import (
 )
 from fisk_ai.llm.model import Delta, Response, TextBlock, ThinkingBlock, Usage
 from fisk_ai.llm.usage import COUNT_MAX
+from fisk_ai.text import gojson
 from fisk_ai.text.sanitise import clean_surrogates
 from fisk_ai.text.trim import closing_fence, utf8_prefix
 
@@ -107,7 +108,10 @@ def thinking_block(text: str, index: int) -> ThinkingBlockEvent:
 
 
 def call_block(call_id: str, name: str, arguments: bytes) -> ToolCallBlockEvent:
-    """Return a call as it travels; arguments that are no JSON object stay behind."""
+    """Return a call as it travels; arguments that are no JSON object stay behind.
+
+    An escape of half a surrogate pair, which no receiver reads, travels as U+FFFD.
+    """
     return ToolCallBlockEvent(id=call_id, name=name, input=_object(arguments))
 
 
@@ -143,10 +147,11 @@ def warning_block(
 
 def _object(arguments: bytes) -> Raw | UnsetType:
     try:
-        msgspec.json.decode(arguments, type=dict[str, Raw])
-    except (msgspec.DecodeError, RecursionError):
+        text = gojson.mended(arguments)
+        msgspec.json.decode(text, type=dict[str, Raw])
+    except (msgspec.DecodeError, RecursionError, ValueError):
         return UNSET
-    return Raw(arguments.strip())
+    return Raw(text.strip())
 
 
 @dataclass(slots=True)

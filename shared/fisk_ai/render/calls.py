@@ -24,6 +24,9 @@ NAME_LIMIT = 120
 UNANSWERED = "(no result yet)"
 """What became of a stored call that nothing answered: it never ran, or was cut off."""
 
+NOT_SHOWN = "… arguments not shown"
+"""What stands for arguments that are not here, since they fit no message, or are no JSON object."""
+
 CUT = "\n(cut)"
 """What stands behind a text whose end is not here, unless a note of its sender does."""
 
@@ -39,9 +42,11 @@ _SHOWN_ARGUMENTS: Mapping[str, str] = {
 def call_line(name: str, raw: bytes) -> str:
     """Return ``name(argument:"text", other:5)`` for the JSON text of a call's arguments.
 
-    Arguments that are no JSON object show as ``name()``.
+    Arguments that are no JSON object, or not here and so empty, show as :data:`NOT_SHOWN`.
     """
     arguments = _arguments(raw)
+    if arguments is None:
+        return f"{for_terminal(name, NAME_LIMIT)}({NOT_SHOWN})"
     only = _SHOWN_ARGUMENTS.get(name)
     if only is not None:
         arguments = {key: value for key, value in arguments.items() if key == only}
@@ -51,7 +56,7 @@ def call_line(name: str, raw: bytes) -> str:
     return f"{for_terminal(name, NAME_LIMIT)}({', '.join(shown)})"
 
 
-def _arguments(raw: bytes) -> dict[str, bytes]:
+def _arguments(raw: bytes) -> dict[str, bytes] | None:
     try:
         parts = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
     except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
@@ -59,14 +64,14 @@ def _arguments(raw: bytes) -> dict[str, bytes]:
     return {key: bytes(value) for key, value in parts.items()}
 
 
-def _repaired(raw: bytes) -> dict[str, bytes]:
+def _repaired(raw: bytes) -> dict[str, bytes] | None:
     """Read text that only a tolerant reader takes: a lone surrogate becomes U+FFFD."""
     try:
         decoded = gojson.loads(raw)
     except ValueError:
-        return {}
+        return None
     if not isinstance(decoded, dict):
-        return {}
+        return None
     items: dict[str, object] = decoded  # pyright: ignore[reportUnknownVariableType] - a JSON object's keys are text
     return {key: json.dumps(value, ensure_ascii=False).encode() for key, value in items.items()}
 

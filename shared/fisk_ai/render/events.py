@@ -19,7 +19,7 @@ def show(view: LineView, block: events.EventBlock) -> None:
         case events.PromptBlockEvent():
             view.prompt(block.text)
         case events.ToolCallBlockEvent():
-            view.tool_call(block.name, b"{}" if block.input is UNSET else bytes(block.input))
+            view.tool_call(block.name, b"" if block.input is UNSET else bytes(block.input))
         case events.ToolResultBlockEvent():
             view.tool_result(block.output, is_error=block.is_error)
         case events.AgentCallBlockEvent():

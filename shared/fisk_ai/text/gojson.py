@@ -139,6 +139,17 @@ def _finite(text: str) -> float:
 _reader = json.JSONDecoder(parse_float=_finite, parse_constant=refuse_constant)
 
 
+def mended(raw: bytes) -> bytes:
+    """Return JSON text whose escapes of half a surrogate pair, which no text holds, are U+FFFD.
+
+    Everything else keeps its spelling.
+
+    Raises:
+        ValueError: bytes that are not UTF-8.
+    """
+    return _mend_lone_escapes(raw.decode()).encode()
+
+
 def _mend_lone_escapes(text: str) -> str:
     if "\\ud" not in text and "\\uD" not in text:
         return text

@@ -85,7 +85,9 @@ def test_input_tokens_include_what_the_cache_served() -> None:
     )
 
 
-@pytest.mark.parametrize("arguments", [b"[1]", b"5", b"", b"{", b'{"a":NaN}', b"[" * 100_000])
+@pytest.mark.parametrize(
+    "arguments", [b"[1]", b"5", b"", b"{", b'{"a":NaN}', b"[" * 100_000, b'{"a":"\xff"}']
+)
 def test_arguments_that_are_no_object_stay_behind(arguments: bytes) -> None:
     assert blocks.call_block("u", "n", arguments).input is UNSET
 
@@ -94,6 +96,14 @@ def test_arguments_travel_as_the_model_wrote_them() -> None:
     sent = blocks.call_block("u", "n", b' {"b":1.0,"a":2,"a":3} ').input
     assert isinstance(sent, Raw)
     assert bytes(sent) == b'{"b":1.0,"a":2,"a":3}'
+
+
+def test_half_a_surrogate_travels_as_a_replacement_and_the_rest_as_it_was_written() -> None:
+    sent = blocks.call_block(
+        "u", "n", rb'{"w":"\ud800 x","e":"\ud83d\ude00 \\ud800","n":1.0}'
+    ).input
+    assert isinstance(sent, Raw)
+    assert bytes(sent) == rb'{"w":"\ufffd x","e":"\ud83d\ude00 \\ud800","n":1.0}'
 
 
 def test_a_warning_without_a_kind_is_sent_as_unknown() -> None:

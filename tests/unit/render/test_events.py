@@ -143,3 +143,11 @@ def test_a_character_reference_smuggles_nothing_through_markdown(reference: str)
     view.answer(f"a **b** {reference}")
     assert _is_harmless(out.getvalue())
     assert "\x1b[1mb\x1b[0m" in out.getvalue()
+
+
+def test_a_call_whose_arguments_did_not_travel_says_so() -> None:
+    err = io.StringIO()
+    view = LineView(io.StringIO(), err, LineOptions(no_color=True))
+    show(view, events.ToolCallBlockEvent(id="a", name="echo"))
+    show(view, events.ToolCallBlockEvent(id="b", name="echo", input=msgspec.Raw(b"{}")))
+    assert err.getvalue() == "-> echo(… arguments not shown)\n-> echo()\n"

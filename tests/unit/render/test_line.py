@@ -137,10 +137,10 @@ def test_a_replayed_call_says_what_became_of_it(
 
 def test_replayed_calls_keep_their_order_whatever_follows(view: LineView) -> None:
     show(view, events.StatusBlockEvent(phase="replay_start"))
-    show(view, events.ToolCallBlockEvent(id="1", name="a"))
-    show(view, events.ToolCallBlockEvent(id="2", name="b"))
+    show(view, events.ToolCallBlockEvent(id="1", name="a", input=Raw(b"{}")))
+    show(view, events.ToolCallBlockEvent(id="2", name="b", input=Raw(b"{}")))
     show(view, events.ToolResultBlockEvent(call_id="2", output="ok"))
-    show(view, events.ToolCallBlockEvent(id="3", name="c"))
+    show(view, events.ToolCallBlockEvent(id="3", name="c", input=Raw(b"{}")))
     show(view, events.TextBlockEvent(text="said"))
     assert _err(view).splitlines()[2:] == [
         "-> a() (no result yet)",
