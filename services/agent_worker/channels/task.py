@@ -27,10 +27,12 @@ from fisk_ai.a2a.messages import (
 )
 from fisk_ai.a2a.reply_set import ReplySet
 from fisk_ai.bus.connection import Connection, Inbound, Watch
+from fisk_ai.bus.pace import Pace
 from fisk_ai.errors import BusError, ProtocolError
 from fisk_ai.serving.contract import Outcome
 
 _log = logging.getLogger("agent_worker.prompts")
+_unanswerable = Pace()
 
 _CRASHED = Ending("crashed", "error", "the run crashed")
 
@@ -208,7 +210,13 @@ async def read(
     its sender could not be told what became of it.
     """
     if not inbound.reply:
-        _log.info("dropped %s on %s: it names no reply subject", what, inbound.subject)
+        if count := _unanswerable.permits(inbound.subject):
+            _log.info(
+                "dropped %d messages on %s, %s last: no reply subject is named",
+                count,
+                inbound.subject,
+                what,
+            )
         return None
     try:
         return codec.decode(inbound.body, what)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,10 +11,11 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from msgspec import structs
 
+from agent_worker.channels import task
 from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a import messages as m
 from fisk_ai.a2a.client import TaskEnd
-from fisk_ai.bus.connection import Connection, ConnectOptions, connect
+from fisk_ai.bus.connection import Connection, ConnectOptions, Inbound, connect
 from fisk_ai.errors import BusError, ProtocolError
 from fisk_ai.sessions.ids import session_id_for_token
 from fisk_ai.testing.agent import call, say
@@ -256,3 +258,17 @@ async def test_a_flood_of_junk_leaves_a_worker_that_serves(bench: Bench) -> None
     await inbox.close()
     assert text_of(await bench.client().run(prompt(), RecordingCaller())) == "Still here."
     assert not serving.server.draining()
+
+
+async def test_a_flood_of_requests_that_nobody_can_answer_is_one_line(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async def send(*_: object) -> None:
+        raise AssertionError
+
+    deaf = Inbound(b"{}", {}, "choria.fisk-ai.discovery.flooded", "", send)
+    with caplog.at_level(logging.INFO, "agent_worker.prompts"):
+        for _ in range(100):
+            assert await task.read(deaf, "the request") is None
+    assert len(caplog.records) == 1
+    assert "choria.fisk-ai.discovery.flooded" in caplog.text
