@@ -8,6 +8,7 @@ SDK add and drop fields, and a signed or cached block must not change. Table:
 
 from __future__ import annotations
 
+import re
 from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
@@ -26,10 +27,11 @@ from fisk_ai.llm.model import (
     Usage,
 )
 from fisk_ai.llm.usage import believed
-from fisk_ai.text import rawjson
+from fisk_ai.text import gojson, rawjson
 from fisk_ai.text.gojson import RawJSON, compact
 
 _NO_MESSAGE: Final = "the API answered something that is no message"
+_LIKELY_JSON: Final = re.compile(rb'[{\["]')
 
 
 def block_to_wire(block: Block) -> object:
@@ -95,12 +97,13 @@ def message_members(raw: bytes | str) -> dict[str, RawJSON]:
     """Cut what should be a message, or an event of one, into its members.
 
     Raises:
-        ValueError: it is no JSON object; says what it looks like.
+        ValueError: it is no JSON object; says what it is instead.
     """
     try:
         return rawjson.members(raw)
     except ValueError as exc:
-        raise ValueError(f"{_NO_MESSAGE}, but {_likeness(raw)}") from exc
+        body = raw if isinstance(raw, bytes) else raw.encode(errors="replace")
+        raise ValueError(f"{_NO_MESSAGE}, but {_likeness(body.strip())}") from exc
 
 
 def response_from_wire(raw: bytes | str) -> Response:
@@ -168,11 +171,18 @@ def _kind(found: fields.Fields) -> str:
     return kind
 
 
-def _likeness(raw: bytes | str) -> str:
-    start = (raw if isinstance(raw, bytes) else raw.encode()).strip()[:1]
-    if not start:
+def _likeness(body: bytes) -> str:
+    if not body:
         return "an empty body"
-    return "a web page" if start == b"<" else "no JSON object"
+    if body.startswith(b"<"):
+        return "a web page"
+    try:
+        gojson.loads(body)
+    except UnicodeDecodeError:
+        return "bytes that are not UTF-8"
+    except ValueError:
+        return "JSON that is damaged or cut off" if _LIKELY_JSON.match(body) else "plain text"
+    return "JSON that is no object"
 
 
 def _packed(raw: bytes | str) -> bytes:
