@@ -97,6 +97,17 @@ def test_a_name_no_provider_takes_is_refused_with_the_way_out(name: str) -> None
     check_names(leaves([Command(name="x" * 128, restricted_schema={})], PROGRAM))
 
 
+def test_a_name_with_controls_is_shown_with_them_when_it_is_refused() -> None:
+    leaf = Command(name="li\x1b[2Kst\u202e", restricted_schema={})
+    with pytest.raises(SetupError) as caught:
+        check_names(leaves([leaf], PROGRAM))
+    assert r'command "li\x1b[2Kst\u202e" would become the tool "li\x1b[2Kst\u202e"' in str(
+        caught.value
+    )
+    with pytest.raises(SetupError, match=r'command "li\\x1bst" has no precomputed schema'):
+        leaves([Command(name="li\x1bst")], PROGRAM)
+
+
 @pytest.mark.parametrize("word", ["-x", "--help", "--", "-", ""])
 def test_a_command_that_would_be_read_as_a_flag_is_refused_with_the_way_out(word: str) -> None:
     group = Command(name="ship", commands=(Command(name=word, restricted_schema={}),))

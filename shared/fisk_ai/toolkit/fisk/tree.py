@@ -72,13 +72,13 @@ def leaves(commands: Sequence[Command], program: Path) -> list[Leaf]:
         path = (*above.path, command.name)
         if command.restricted_schema is UNSET:
             raise SetupError(
-                f'{program}: command "{" ".join(path)}" has no precomputed schema; rebuild '
+                f'{program}: command "{_shown(path)}" has no precomputed schema; rebuild '
                 "the application with a current fisk (v0.9.0 or newer) so that it prints one",
                 key="application_path",
             )
         if is_too_deep(command.restricted_schema):
             raise SetupError(
-                f'{program}: the schema of command "{" ".join(path)}" {TOO_DEEP}',
+                f'{program}: the schema of command "{_shown(path)}" {TOO_DEEP}',
                 key="application_path",
             )
         found.append(_leaf(path, above, command, command.restricted_schema))
@@ -155,18 +155,24 @@ def check_names(selected: Sequence[Leaf]) -> None:
         name = leaf.tool_name
         if TOOL_NAME.fullmatch(name) is None:
             raise SetupError(
-                f'command "{leaf.command}" would become the tool "{name}", a name that model '
-                "providers refuse (1 to 128 of A-Z a-z 0-9 _ -); exclude it",
+                f'command "{_shown(leaf.path)}" would become the tool "{_shown((name,))}", '
+                "a name that model providers refuse (1 to 128 of A-Z a-z 0-9 _ -); exclude it",
                 key="exclude",
             )
         _check_words(leaf)
         if name in claimed:
             raise SetupError(
-                f'commands "{claimed[name].command}" and "{leaf.command}" would both become the '
-                f'tool "{name}"; rename or hide one of them in the application',
+                f'commands "{_shown(claimed[name].path)}" and "{_shown(leaf.path)}" would both '
+                f'become the tool "{name}"; rename or hide one of them in the application',
                 key="exclude",
             )
         claimed[name] = leaf
+
+
+def _shown(path: Sequence[str]) -> str:
+    """Return a path in words; what a terminal would not show is escaped, or the fault is unseen."""
+    text = " ".join(path)
+    return "".join(char if char.isprintable() else repr(char)[1:-1] for char in text)
 
 
 def _check_words(leaf: Leaf) -> None:
@@ -174,7 +180,8 @@ def _check_words(leaf: Leaf) -> None:
     for word in leaf.path:
         if not word or word.startswith("-"):
             raise SetupError(
-                f'command "{leaf.command}" cannot be called: its word "{word}" would be read as a '
-                f'flag or as nothing; exclude "{leaf.tool_name}", or rename it in the application',
+                f'command "{_shown(leaf.path)}" cannot be called: its word "{word}" would be read '
+                f'as a flag or as nothing; exclude "{leaf.tool_name}", or rename it in the '
+                "application",
                 key="exclude",
             )
