@@ -14,8 +14,8 @@ from pathlib import Path
 
 from fisk_ai.errors import FiskError
 
-_ELSEWHERE = (errno.ELOOP, errno.ENXIO)
-"""What a system says of a link that is not followed, and of a socket."""
+_ELSEWHERE = (errno.ELOOP, errno.ENXIO, errno.EISDIR)
+"""What a system says of a link that is not followed, a socket, and a directory to be written."""
 
 
 def open_regular(

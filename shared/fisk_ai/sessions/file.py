@@ -38,7 +38,7 @@ from fisk_ai.sessions.file_journal import FileJournal, open_journal
 from fisk_ai.sessions.fold import fold
 from fisk_ai.sessions.locking import Lock
 from fisk_ai.sessions.records import FORMAT_VERSION, Meta, Record
-from fisk_ai.sessions.regular import open_regular, read_regular
+from fisk_ai.sessions.regular import LOCK_SUFFIX, open_regular, read_regular
 from fisk_ai.sessions.state import RunState
 from fisk_ai.sessions.store import Filter, RunInfo, StoreInfo
 from fisk_ai.sessions.threads import settled
@@ -256,7 +256,7 @@ def _kept(lock: Lock) -> Generator[None]:
 
 
 def _lock_path(path: Path) -> Path:
-    return path.with_suffix(".lock")
+    return path.with_suffix(LOCK_SUFFIX)
 
 
 def _holder(lock_path: Path) -> str:

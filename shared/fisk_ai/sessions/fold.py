@@ -41,6 +41,8 @@ from fisk_ai.sessions.records import (
 from fisk_ai.sessions.state import Counters, PendingTurn, RunState
 from fisk_ai.text.sanitise import quoted
 
+_ADVICE = "restore the session or remove it"
+
 in_doubt = doubt.in_doubt
 
 
@@ -129,7 +131,7 @@ class _Fold:
     def take(self, seq: int, payload: Payload) -> None:
         effect = _EFFECTS.get(type(payload))
         if effect is None:
-            raise CorruptError(f"record {seq} opens the session a second time")
+            raise CorruptError(f"record {seq} opens the session a second time; {_ADVICE}")
         self.seq = seq
         effect(self, payload)
         if not isinstance(payload, Claim | MemoryRevisions | Terminal):
@@ -212,7 +214,7 @@ class _Fold:
     def _turn_of(self, call: str) -> _Turn:
         if self.turn is None:
             raise CorruptError(
-                f"record {self.seq} is about call {quoted(call)} and no turn is open"
+                f"record {self.seq} is about call {quoted(call)} and no turn is open; {_ADVICE}"
             )
         return self.turn
 
@@ -246,7 +248,7 @@ def fold(records: Sequence[Record]) -> RunState:
     last = records[0].seq
     for record in records[1:]:
         if record.seq <= last:
-            raise CorruptError(f"record {record.seq} stands behind record {last}")
+            raise CorruptError(f"record {record.seq} stands behind record {last}; {_ADVICE}")
         last = record.seq
         payload = _payload_of(record)
         if payload is not None:
@@ -274,7 +276,7 @@ def _payload_of(record: Record) -> Payload | None:
         _refuse_fault(record)
         return record.payload
     if is_known(record.protocol):
-        raise CorruptError(f"record {record.seq} ({record.protocol}) has no payload")
+        raise CorruptError(f"record {record.seq} ({record.protocol}) has no payload; {_ADVICE}")
     if record.optional:
         return None
     raise CorruptError(f"record {record.seq} has the unknown protocol {quoted(record.protocol)}")
@@ -282,7 +284,7 @@ def _payload_of(record: Record) -> Payload | None:
 
 def _refuse_fault(record: Record) -> None:
     if record.fault:
-        raise CorruptError(f"record {record.seq} ({record.protocol}): {record.fault}")
+        raise CorruptError(f"record {record.seq} ({record.protocol}): {record.fault}; {_ADVICE}")
 
 
 def _open_deferrals(pending: PendingTurn | None) -> tuple[Deferred, ...]:

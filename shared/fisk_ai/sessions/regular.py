@@ -1,4 +1,4 @@
-"""Opening the file of a session; anything but a regular file holds none."""
+"""Opening the file of a session or of its lock; anything but a regular file is neither."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from pathlib import Path
 from fisk_ai import regular
 from fisk_ai.errors import CorruptError
 
+LOCK_SUFFIX = ".lock"
+"""How the name of a session's lock ends."""
+
 
 def open_regular(path: Path, flags: int, mode: int = 0o600) -> int:
     """Open ``path`` without waiting and return the descriptor.
@@ -16,7 +19,8 @@ def open_regular(path: Path, flags: int, mode: int = 0o600) -> int:
         CorruptError: something else than a regular file is there.
         OSError: as ``os.open``.
     """
-    refusal = CorruptError(f"{path} is no regular file, so it holds no session; remove it")
+    use = "can be no lock" if path.suffix == LOCK_SUFFIX else "holds no session"
+    refusal = CorruptError(f"{path} is no regular file, so it {use}; remove it")
     return regular.open_regular(path, flags, mode, refusal=refusal)
 
 

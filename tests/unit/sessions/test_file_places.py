@@ -96,6 +96,31 @@ async def test_a_pipe_under_a_sessions_name_can_be_removed(store: FileStore, pip
         await store.load("pipe")
 
 
+async def test_a_directory_in_place_of_a_lock_is_refused_by_name(
+    store: FileStore, directory: Path
+) -> None:
+    await (await store.create("two", meta())).close()
+    (directory / "two.lock").unlink()
+    for name in ("one", "two"):
+        (directory / f"{name}.lock").mkdir()
+    refused = r"{}\.lock is no regular file, so it can be no lock; remove it"
+    with pytest.raises(CorruptError, match=refused.format("one")):
+        await store.create("one", meta())
+    for work in (store.open, store.held_by, store.delete):
+        with pytest.raises(CorruptError, match=refused.format("two")):
+            await work("two")
+    await store.load("two")
+
+
+async def test_a_directory_in_place_of_a_session_is_refused_by_name(
+    store: FileStore, directory: Path
+) -> None:
+    (directory / "one.json").mkdir()
+    for work in (store.load, store.records, store.open):
+        with pytest.raises(CorruptError, match=r"one\.json is no regular file"):
+            await work("one")
+
+
 async def test_a_pipe_in_place_of_a_lock_is_refused_by_name(
     store: FileStore, directory: Path
 ) -> None:
