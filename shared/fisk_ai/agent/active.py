@@ -28,9 +28,9 @@ class ActiveRun:
     with the guard of personal data around them. ``spent_before`` are the tokens of conversations
     this run has left behind: they no longer count against the budget. ``doubtful_call`` is the
     call that may have run before this process took the session, and ``approved_since`` holds the
-    approvals that count even for it. ``unrecorded`` is true from the
-    moment a tool may have started until its result is durable: a run that stops there leaves no
-    terminal record, so that the next one knows of the doubt.
+    approvals that count even for it. ``unknown_tools`` are the names that people were warned of.
+    ``unrecorded`` is true from the moment a tool may have started until its result is durable: a
+    run that stops there leaves no terminal record, so that the next one knows of the doubt.
     """
 
     options: RunOptions
@@ -49,6 +49,7 @@ class ActiveRun:
     doubtful_call: str | None = None
     approved_since: Mapping[str, CallApproval] = field(default_factory=dict[str, CallApproval])
     staged_grants: list[str] = field(default_factory=list[str])
+    unknown_tools: set[str] = field(default_factory=set[str])
     follow_up_taken: bool = False
     unrecorded: bool = False
 

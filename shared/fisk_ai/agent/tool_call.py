@@ -28,6 +28,9 @@ from fisk_ai.toolkit.contract import ArgumentValidator, Kind
 CUT_OFF = "not run: the reply was cut off"
 """What the model is told of a call whose reply ended at the output limit."""
 
+UNKNOWN_TOOLS = 32
+"""Unknown tools a run warns of, each once: a model may ask for the same one a thousand times."""
+
 NOTE_LIMIT = 500
 HANDLE_LIMIT = 200
 """Code points of a deferral that are kept: enough for a person to find who is to answer."""
@@ -72,7 +75,9 @@ def cut_off(active: ActiveRun, call: ToolUseBlock) -> Answer:
 
 async def _unknown(active: ActiveRun, call: ToolUseBlock) -> Answer:
     count_call(active.stats, "unknown")
-    await active.warn("unknown_tool", name=call.name)
+    if len(active.unknown_tools) < UNKNOWN_TOOLS and call.name not in active.unknown_tools:
+        active.unknown_tools.add(call.name)
+        await active.warn("unknown_tool", name=call.name)
     text = f'unknown tool "{call.name}"'
     return Answer(result=ToolResultBlock(call.id, text, is_error=True), kind="unknown")
 

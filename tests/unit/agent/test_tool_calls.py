@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from fisk_ai.agent import tool_call
 from fisk_ai.agent.events import ToolCallEvent, ToolResultEvent
 from fisk_ai.errors import PromptAbortedError, ToolError
 from fisk_ai.llm.model import ToolDef, ToolResultBlock
@@ -23,6 +24,16 @@ from fisk_ai.toolkit.contract import (
 
 def results(payloads: list[Payload | None]) -> list[ToolResult]:
     return [item for item in payloads if isinstance(item, ToolResult)]
+
+
+async def test_an_unknown_tool_is_warned_of_once(bench: AgentBench) -> None:
+    bench.tools = [FakeTool(name="look")]
+    calls = [(f"a{number}", f"x{number // 2}") for number in range(100)]
+    result, _ = await bench.run(call(*calls), call(("b", "x0")), say("done"))
+    names = [f"x{number}" for number in range(tool_call.UNKNOWN_TOOLS)]
+    assert [warning.name for warning in bench.events.of(Advisory)] == names
+    assert result.stats is not None
+    assert result.stats.by_kind["unknown"] == 101
 
 
 async def test_an_unknown_tool_is_an_error_the_model_can_read(bench: AgentBench) -> None:
