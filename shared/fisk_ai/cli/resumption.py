@@ -110,7 +110,7 @@ def _require_place(flags: RunFlags, config: Config, environ: Mapping[str, str]) 
     if place is None or place.exists():
         return
     raise RefusedError(
-        "there is no conversation to resume: the session directory "
+        "there is no conversation by that name: the session directory "
         f"{for_terminal(str(place.absolute()), PATH_LIMIT)} does not exist; resume where it was "
         "begun, or name its directory with --state-dir",
         key="--resume",
