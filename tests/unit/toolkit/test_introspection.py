@@ -90,6 +90,28 @@ async def test_what_is_no_such_document_fails_to_decode(program: Program, printe
     assert "decoding the introspection document failed" in await refusal(path)
 
 
+@pytest.mark.parametrize(
+    "members",
+    [
+        '"tags":["ai:confirm"],"tags":[]',
+        '"tags" : [ "ai:confirm" ], "help": "x", "tags": ["b"]',
+        '"tags":["a"],"tags":["ai:confirm"]',
+    ],
+)
+async def test_a_command_with_its_tags_twice_is_refused_by_name(members: str) -> None:
+    other = '{"name":"b","tags":["ai:confirm"]}'
+    raw = f'{{"commands":[{other},{{"name":"g","commands":[{{"name":"rm",{members}}}]}}]}}'
+    with pytest.raises(ValueError, match='"rm" has its tags twice'):
+        decode(raw.encode())
+
+
+async def test_other_lists_called_tags_are_no_tags_of_a_command() -> None:
+    schema = '{"properties":{"x":{"tags":["a"],"default":"\\"tags\\":[\\"ai:deny\\"]"},"tags":{}}}'
+    raw = f'{{"commands":[{{"name":"a","tags":[],"restricted_schema":{schema}}}]}}'
+    (command,) = decode(raw.encode()).commands
+    assert command.tags == ()
+
+
 async def test_text_in_front_of_a_document_is_told_as_such_with_its_beginning(
     program: Program,
 ) -> None:
