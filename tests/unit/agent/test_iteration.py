@@ -102,6 +102,15 @@ async def test_a_refusal_without_calls_is_an_error(bench: AgentBench) -> None:
     assert (result.reason, str(error)) == ("error", "model refused to respond")
 
 
+async def test_a_refusal_with_calls_runs_them_and_the_next_reply_has_the_last_word(
+    bench: AgentBench,
+) -> None:
+    tool = FakeTool(name="look")
+    bench.tools = [tool]
+    result, error = await bench.run(call(("a", "look"), stop_reason="refusal"), say("done"))
+    assert (len(tool.calls), result.reason, result.text, error) == (1, "completed", "done", None)
+
+
 async def test_an_unknown_stop_reason_with_calls_runs_them(bench: AgentBench) -> None:
     tool = FakeTool(name="look")
     bench.tools = [tool]
