@@ -176,7 +176,9 @@ def test_no_verb_makes_a_directory_that_is_not_there(
     main(["run", "--resume", "one", "--state-dir", str(nowhere), "--config", _agent(tmp_path)])
     assert not nowhere.exists()
     last = capsys.readouterr().err.splitlines()[-1]
-    assert f"there is no conversation by that name: the session directory {nowhere} does not" in last
+    assert (
+        f"there is no conversation by that name: the session directory {nowhere} does not" in last
+    )
 
 
 def _agent(folder: Path) -> str:
