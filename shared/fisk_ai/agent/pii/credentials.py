@@ -25,6 +25,13 @@ def _with_digit(match: Match) -> Span | None:
     return match.span(1) if any(byte in b"0123456789" for byte in value) else None
 
 
+def _is_all(match: Match) -> Span | None:
+    """Accept a key of a fixed length that ends where the match does; a dash may be a part of it."""
+    start, end = match.span()
+    after = match.string[end : end + 1]
+    return None if after.isalnum() or after in (b"_", b"-") else (start, end)
+
+
 CREDENTIALS: Final = (
     Rule("NATS_CREDENTIALS", _block(rb"NATS USER JWT")),
     Rule("NATS_SEED", _block(rb"(?:[A-Z]+ )*NKEY SEED")),
@@ -36,6 +43,11 @@ CREDENTIALS: Final = (
     Rule("API_KEY", rb"\bxox[baprs]-[A-Za-z0-9-]{10,}"),
     Rule("API_KEY", rb"\bgithub_pat_[A-Za-z0-9_]{20,}"),
     Rule("API_KEY", rb"\bgh[pousr]_[A-Za-z0-9]{20,}"),
+    Rule("API_KEY", rb"\bglpat-[A-Za-z0-9_-]{20,}(?:\.[0-9a-z]{2}\.[0-9a-z]{9}\b)?"),
+    Rule("API_KEY", rb"\b[rs]k_live_[A-Za-z0-9]{24,}\b"),
+    Rule("API_KEY", rb"\bhf_[A-Za-z0-9]{34}\b"),
+    Rule("API_KEY", rb"\bnpm_[A-Za-z0-9]{36}\b"),
+    Rule("API_KEY", rb"\bAIza[A-Za-z0-9_-]{35}", _is_all),
     Rule(
         "BEARER_TOKEN",
         rb"\b(?i:bearer|token)(\s* \s*[A-Za-z0-9._~+/=-]{24,})",

@@ -1,4 +1,4 @@
-"""Secrets without a type of their own: signed tokens, access keys, private keys, assignments.
+"""Secrets without a type of their own: signed tokens, private keys, logins, assignments.
 
 An assignment counts by the name it is made to. Programs assign names and calls, configurations
 assign paths and placeholders, and much that is called a key is no secret: those are told apart by
@@ -8,9 +8,11 @@ the shape of the value. Rules: ``docs/reference/pii.md``.
 from __future__ import annotations
 
 import re
+from base64 import b64decode
 from typing import Final
 
 from fisk_ai.agent.pii.rules import Match, Rule, Span
+from fisk_ai.agent.pii.secret_names import is_public, promises_secret
 
 _PEM_BEGIN: Final = rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
 _PEM_END: Final = rb"-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
@@ -39,13 +41,6 @@ _SENTENCE: Final = re.compile(
 )
 """Words of a text about passwords: help, descriptions, messages."""
 
-_STRONG: Final = re.compile(
-    rb"(?i)(?:token|secret|password|passwd|passphrase|pwd|"
-    rb"(?:api|access|secret|private|auth|encryption|signing|master|service|account|client|app|"
-    rb"admin|deploy|license|licence|session)[_.-]?key)\Z"
-)
-"""Names that promise a secret; any other key may be the key of a table."""
-
 _PUBLIC: Final = re.compile(rb"(?i)public|pub[_.-]?key")
 _PLACEHOLDER: Final = re.compile(rb"(?i)your|change[_-]?me|placeholder|redacted|x{4}|\.{3}|\*{4}")
 _REFERENCE: Final = (b"$", b"{", b"<", b"%", b"[")
@@ -62,6 +57,9 @@ _FORMAT: Final = re.compile(rb"%[-+ #0]*[0-9]*(?:\.[0-9]*)?[cdefgisuxX]")
 
 _WORKING_DIRECTORY: Final = re.compile(rb"(?i)(?:old)?pwd")
 _RESOURCE: Final = re.compile(rb"[a-z]+(?:[.-](?:[a-z]+|[0-9]{1,4}))+")
+_QUALIFIED: Final = re.compile(rb"[a-z]+(?:[.-][a-z]+)*\.(?:com|dev|io|net|org)/[a-z0-9.-]+")
+"""A name under a domain, such as ``kubernetes.io/service-account-token``."""
+
 _OF_A_RESOURCE: Final = re.compile(rb"(?i)secret|token")
 _SAYS_SECRET: Final = re.compile(rb"secret|token|passw|key")
 _IDENTIFIERS: Final = re.compile(rb"[A-Za-z0-9_.]+")
@@ -87,11 +85,13 @@ _KNOWN_SHAPE: Final = re.compile(
 def _assigned(match: Match) -> Span | None:
     name, quoted = match.group(1) or b"", match.group(2)
     value = (match.group(3) or b"") if quoted is None else quoted
-    if not _has_digit(value) or _is_filled_in(value) or _is_named(name, value):
+    if not _has_digit(value) or is_public(name):
+        return None
+    if _is_filled_in(value) or _is_named(name, value):
         return None
     if quoted is None and _is_code(value, match):
         return None
-    if not _STRONG.search(name) and _is_table_key(name, value):
+    if not promises_secret(name) and _is_table_key(name, value):
         return None
     return match.span(3 if quoted is None else 2)
 
@@ -105,6 +105,17 @@ def _phrase(match: Match) -> Span | None:
     return None if _SENTENCE.search(value) else match.span(group)
 
 
+def _login(match: Match) -> Span | None:
+    """Accept what reads ``user:password``: prose has the word, too."""
+    value = match.group(1) or b""
+    try:
+        login = b64decode(value + b"=" * (-len(value) % 4), validate=True)
+    except ValueError:
+        return None
+    is_login = b":" in login and login.isascii() and login.decode().isprintable()
+    return match.span(1) if is_login else None
+
+
 def _has_digit(value: bytes) -> bool:
     return any(byte in b"0123456789" for byte in value)
 
@@ -113,9 +124,11 @@ def _is_named(name: bytes, value: bytes) -> bool:
     """Say whether the value is the name of a directory, or of what the secret is kept in."""
     if _WORKING_DIRECTORY.fullmatch(name):
         return value.startswith(b"/")
-    if not _OF_A_RESOURCE.fullmatch(name) or _SAYS_SECRET.search(value):
+    if not _OF_A_RESOURCE.fullmatch(name):
         return False
-    return _RESOURCE.fullmatch(value) is not None
+    if _QUALIFIED.fullmatch(value) and _is_wordy(value):
+        return True
+    return not _SAYS_SECRET.search(value) and bool(_RESOURCE.fullmatch(value))
 
 
 def _is_filled_in(value: bytes) -> bool:
@@ -158,6 +171,7 @@ SECRETS: Final = (
     ),
     Rule("SECRET", rb"\beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]+"),
     Rule("SECRET", rb"\bA[KS]IA[A-Z0-9]{16}\b"),
+    Rule("SECRET", rb"\b(?i:basic)[ \t]+([A-Za-z0-9+/]{8,}={0,2})", _login),
     Rule("SECRET", _PHRASE, _phrase),
     Rule("SECRET", _ASSIGNMENT, _assigned),
 )
