@@ -11,6 +11,7 @@ import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
+from fisk_ai import secrecy
 from fisk_ai.cli import info_data, info_refusals, info_stores, info_tools
 from fisk_ai.cli.arguments import CommandParser
 from fisk_ai.cli.info_tools import Offer
@@ -50,6 +51,7 @@ def execute(argv: Sequence[str]) -> int:
     parser.switch("--no-color", "print raw text (NO_COLOR)")
     arguments = parser.parse_args(argv)
     config = load(Path(arguments.config or DEFAULT_CONFIG), Mode.LENIENT)
+    secrecy.shield()
     with config.placing():
         base = root_directory(arguments.root_dir, config.root_directory)
         if base is not None:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from fisk_ai.cli.quoting import command_line
 from fisk_ai.cli.run_flags import RunFlags
+from fisk_ai.llm.anthropic.base_url import redact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,10 +22,16 @@ class WayBack:
     rooted: bool
 
     def resume(self, session_id: str) -> str:
-        """Return the command that continues a session, with what finds it again."""
+        """Return the command that continues a session, with what finds it again.
+
+        A typed address of the model is a part of it, or the conversation would go to another; what
+        of the address is not to be shown is left to whoever types it. A typed key is never shown.
+        """
+        address = ("--base-url", redact(self.flags.base_url)) if self.flags.types_base_url else ()
         return command_line(
-            ("fisk-ai", "run", "--resume", session_id),
+            ("fisk-ai", "run", "--resume", session_id, *address),
             ("--config", self.flags.config_path),
+            ("--api-key-file", self.flags.api_key_file),
             ("--script", self.flags.script),
             ("--worker", self.flags.worker),
             ("--state-dir", self.flags.state_dir),

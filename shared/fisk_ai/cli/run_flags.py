@@ -29,13 +29,17 @@ _LATER: Mapping[str, str] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFlags:
-    """What a person asked ``fisk-ai run`` for; ``None`` says that the flag was not typed."""
+    """What a person asked ``fisk-ai run`` for; ``None`` says that the flag was not typed.
+
+    ``base_url`` may come from the environment; ``types_base_url`` says that it was typed.
+    """
 
     prompt: str
     config: str | None = None
     api_key: str | None = None
     api_key_file: str | None = None
     base_url: str = ""
+    types_base_url: bool = False
     http_debug: bool = False
     a2a_debug: bool = False
     trace: str | None = None
@@ -83,6 +87,7 @@ def parse(argv: Sequence[str], environ: Mapping[str, str]) -> RunFlags:
         api_key=typed["api_key"],
         api_key_file=typed["api_key_file"],
         base_url=address,
+        types_base_url=bool(address and typed["base_url"]),
         http_debug=_on(typed["http_debug"], environ, "HTTP_DEBUG"),
         a2a_debug=bool(typed["a2a_debug"]),
         trace=typed["trace"],

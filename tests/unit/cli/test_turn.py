@@ -6,6 +6,7 @@ import asyncio
 import io
 import os
 import pty
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -23,6 +24,7 @@ from fisk_ai.a2a.messages import (
     reply_header,
     request_header,
 )
+from fisk_ai.cli import run_flags
 from fisk_ai.cli.conversation import exit_code
 from fisk_ai.cli.resume_command import WayBack
 from fisk_ai.cli.run_flags import RunFlags
@@ -155,3 +157,21 @@ def test_the_hint_works_from_any_directory(tmp_path: Path, monkeypatch: pytest.M
         f"fisk-ai run --resume t-1 --config '{here}/a b.yaml' --script {here}/../s.yaml "
         f"--state-dir {here}/d --root-dir /r"
     )
+
+
+def test_the_hint_goes_to_the_model_that_was_typed_and_shows_no_secret(tmp_path: Path) -> None:
+    config, key_file = str(tmp_path / "agent.yaml"), str(tmp_path / "key")
+
+    def hint(*words: str, environ: Mapping[str, str]) -> str:
+        flags = run_flags.parse(["--config", config, *words, "x"], environ)
+        return WayBack(flags=flags, rooted=True).resume("t-1")
+
+    address = "http://127.0.0.1:11434/v1"
+    exported = {"ANTHROPIC_BASE_URL": address}
+    assert hint(environ=exported) == f"fisk-ai run --resume t-1 --config {config}"
+    assert hint("--base-url", address, "--api-key-file", key_file, environ={}) == (
+        f"fisk-ai run --resume t-1 --base-url {address} --config {config} --api-key-file {key_file}"
+    )
+    secret = hint("--base-url", f"{address}?key=hidden", "--api-key", "hidden", environ={})
+    assert f" --base-url '{address}***' " in secret
+    assert "hidden" not in secret
