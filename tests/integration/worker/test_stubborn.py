@@ -42,6 +42,38 @@ async def odd() -> str:
 if __name__ == "__main__":
     sys.exit(serve(tools=[odd]))
 '''
+ENDLESS = '''\
+import asyncio, sys
+from pathlib import Path
+
+from agent_worker import serve
+from fisk_ai.agent.hooks import Hooks
+from fisk_ai.toolkit.typed import tool
+
+HERE = Path(__file__).parent
+
+
+@tool
+async def look() -> str:
+    """Look around."""
+    return "nothing"
+
+
+async def hang(end):
+    await asyncio.to_thread((HERE / "begun").write_text, end.reason)
+    await asyncio.Event().wait()
+
+
+if __name__ == "__main__":
+    sys.exit(serve(tools=[look], hooks=Hooks(run_end=hang)))
+'''
+CONFIG = """\
+identity: watchman
+system_prompt: Help.
+llm: {model: m}
+harness: HARNESS
+expose: {agent: {a2a: {prompts: {}}}}
+"""
 SCRIPT = """\
 turns:
   - call: [{tool: odd, input: {}}]
@@ -97,11 +129,7 @@ def agent(caller: Connection) -> AgentClient:
 
 async def started(shop: Workshop, body: str, harness: str = "{}") -> Worker:
     """Start a worker whose tool does ``body``."""
-    shop.write(
-        "agent.yaml",
-        "identity: watchman\nsystem_prompt: Help.\nllm: {model: m}\n"
-        f"harness: {harness}\nexpose: {{agent: {{a2a: {{prompts: {{}}}}}}}}\n",
-    )
+    shop.write("agent.yaml", CONFIG.replace("HARNESS", harness))
     shop.write("script.yaml", SCRIPT)
     own = str(shop.write("own_worker.py", OWN.replace("BODY", body)))
     script = str(shop.directory / "script.yaml")
@@ -148,4 +176,24 @@ async def test_a_tool_that_exits_leaves_the_worker_serving(
         assert isinstance(end.terminal, Result)
         assert end.terminal.text == "Done."
     worker.process.send_signal(signal.SIGTERM)
+    assert await worker.ended() == 0
+
+
+@pytest.mark.parametrize("signals", [1, 2])
+async def test_an_answer_that_waits_for_its_last_hook_is_told_by_whichever_signal(
+    workshop: Workshop, agent: AgentClient, ask: Ask, signals: int
+) -> None:
+    workshop.write("agent.yaml", CONFIG.replace("HARNESS", "{}"))
+    script = str(workshop.write("script.yaml", 'turns: [{say: "Done."}]'))
+    own = str(workshop.write("own_worker.py", ENDLESS))
+    os.mkfifo(workshop.directory / "begun")
+    worker = await workshop.start("--script", script, program=[own])
+    running = asyncio.ensure_future(ask(agent))
+    reading = asyncio.to_thread((workshop.directory / "begun").read_text)
+    assert await asyncio.wait_for(reading, 10) == "completed"
+    for number in (signal.SIGTERM, signal.SIGINT)[:signals]:
+        worker.process.send_signal(number)
+    end = await asyncio.wait_for(running, 8)
+    assert isinstance(end.terminal, Result)
+    assert end.terminal.text == "Done."
     assert await worker.ended() == 0
