@@ -13,7 +13,6 @@ import signal
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
@@ -22,6 +21,7 @@ from fisk_ai.a2a.messages import Result
 from fisk_ai.bus.broker import Broker, find_binary
 from fisk_ai.bus.connection import Connection, ConnectOptions, connect
 from fisk_ai.testing.broker import running_server
+from fisk_ai.testing.workshop import Worker, Workshop
 
 pytestmark = pytest.mark.integration
 
@@ -42,20 +42,6 @@ accounts {{
 }}
 """
 DISCONNECTS = "$SYS.ACCOUNT.AGENTS.DISCONNECT"
-
-
-class Process(Protocol):
-    def send_signal(self, signal: int) -> None: ...
-
-
-class Worker(Protocol):
-    process: Process
-
-
-class Workshop(Protocol):
-    url: str
-
-    def start(self) -> Awaitable[Worker]: ...
 
 
 @dataclass(frozen=True, slots=True)

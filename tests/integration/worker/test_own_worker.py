@@ -6,9 +6,9 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import pytest
 
@@ -19,6 +19,7 @@ from fisk_ai.agent.hooks import Hooks
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection
 from fisk_ai.testing.broker import running_server
+from fisk_ai.testing.workshop import Workshop
 from fisk_ai.toolkit.typed import tool
 
 pytestmark = pytest.mark.integration
@@ -56,30 +57,6 @@ turns:
   - call: [{tool: weather, input: {city: Malta, days: 3}}]
   - say: "Take an umbrella."
 """
-
-
-class Worker(Protocol):
-    said: list[dict[str, object]]
-    stderr: bytes
-
-    @property
-    def error(self) -> str: ...
-    def disown(self) -> None: ...
-    async def ended(self) -> int: ...
-
-
-class Workshop(Protocol):
-    directory: Path
-    url: str
-
-    def write(self, name: str, text: str) -> Path: ...
-    def start(
-        self,
-        *arguments: str,
-        environ: Mapping[str, str] | None = None,
-        ready: bool = True,
-        program: Sequence[str] = ...,
-    ) -> Awaitable[Worker]: ...
 
 
 @pytest.fixture

@@ -6,44 +6,17 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Protocol
 
 import pytest
 
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection
-from fisk_ai.testing.application import FakeApplication
 from fisk_ai.testing.broker import running_server
+from fisk_ai.testing.workshop import Workshop
 
 pytestmark = pytest.mark.integration
-
-
-class Worker(Protocol):
-    process: Process
-    said: list[dict[str, object]]
-    stderr: bytes
-
-    @property
-    def error(self) -> str: ...
-    def disown(self) -> None: ...
-    async def ended(self) -> int: ...
-
-
-class Process(Protocol):
-    def send_signal(self, signal: int) -> None: ...
-
-
-class Workshop(Protocol):
-    directory: Path
-    url: str
-    application: FakeApplication
-
-    def write(self, name: str, text: str) -> Path: ...
-    def start(
-        self, *arguments: str, environ: Mapping[str, str] | None = None, ready: bool = True
-    ) -> Awaitable[Worker]: ...
 
 
 async def _answers(caller: Connection) -> bool:

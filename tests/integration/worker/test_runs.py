@@ -5,9 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import signal
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from pathlib import Path
-from typing import Protocol
+from collections.abc import AsyncIterator, Callable
 
 import pytest
 
@@ -28,34 +26,11 @@ from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection
 from fisk_ai.bus.owner import OWNER_DIED
 from fisk_ai.errors import AgentUnavailableError
-from fisk_ai.testing.application import FakeApplication
+from fisk_ai.testing.workshop import Worker, Workshop
 
 pytestmark = pytest.mark.integration
 
 PROMPT = "are the nodes well, says the confidential prompt"
-
-
-class Process(Protocol):
-    def send_signal(self, signal: int) -> None: ...
-
-
-class Worker(Protocol):
-    process: Process
-    stderr: bytes
-
-    def disown(self) -> None: ...
-    async def ended(self) -> int: ...
-
-
-class Workshop(Protocol):
-    directory: Path
-    application: FakeApplication
-
-    @property
-    def gate(self) -> Path: ...
-    def start(
-        self, *arguments: str, environ: Mapping[str, str] | None = None, ready: bool = True
-    ) -> Awaitable[Worker]: ...
 
 
 class Caller:

@@ -6,15 +6,14 @@ import asyncio
 import os
 import signal
 import time
-from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Awaitable, Callable
 
 import pytest
 
 from fisk_ai.a2a.client import AgentClient, TaskEnd
 from fisk_ai.a2a.messages import ErrorTerminal, Result
 from fisk_ai.bus.connection import Connection
+from fisk_ai.testing.workshop import Worker, Workshop
 
 pytestmark = pytest.mark.integration
 
@@ -99,27 +98,6 @@ EXITS_BESIDE = """
     globals()["left"] = asyncio.create_task(leave())
     await asyncio.sleep(0.05)
 """
-
-
-class Worker(Protocol):
-    process: asyncio.subprocess.Process
-    stderr: bytes
-
-    def disown(self) -> None: ...
-    async def ended(self) -> int: ...
-
-
-class Workshop(Protocol):
-    directory: Path
-
-    def write(self, name: str, text: str) -> Path: ...
-    def start(
-        self,
-        *arguments: str,
-        environ: Mapping[str, str] | None = None,
-        ready: bool = True,
-        program: Sequence[str] = ...,
-    ) -> Awaitable[Worker]: ...
 
 
 @pytest.fixture
