@@ -59,6 +59,13 @@ def running(session: Session) -> str:
     return f"in another process ({session.holder}): what it asks is answered there"
 
 
+_WHERE = (
+    "without a root_directory an agent works where its run was started: its commands and its memory "
+    "are there, so type it there"
+)
+"""No session says where that was."""
+
+
 @dataclass(frozen=True, slots=True)
 class Advice:
     """How to go on with one session, in commands that find it again by the flags typed."""
@@ -88,6 +95,8 @@ class Advice:
             notes.append("FILE is the script that played its model")
         if not self.arguments.config:
             notes.append("run it beside the agent's agent.yaml, or add --config with that file")
+        if not self.arguments.root_dir and not resume.startswith("cd "):
+            notes.append(_WHERE)
         lines = [f"resume with: {resume}"]
         return [*lines, "; ".join(notes)] if notes else lines
 

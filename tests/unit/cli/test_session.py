@@ -23,7 +23,8 @@ _NOT_A_PERSONS = (
 )
 _NEEDED = (
     "FILE is the script that played its model; run it beside the agent's agent.yaml, or add "
-    "--config with that file"
+    "--config with that file; without a root_directory an agent works where its run was started: "
+    "its commands and its memory are there, so type it there"
 )
 
 

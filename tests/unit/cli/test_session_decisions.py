@@ -191,6 +191,7 @@ def test_an_answer_is_recorded_as_the_tool_would_have_given_it(
     ]
     assert resume == f"resume with: fisk-ai run --resume one --state-dir {tmp_path} --script FILE"
     assert needed.startswith("FILE is the script that played its model; run it beside the agent's")
+    assert needed.endswith("its commands and its memory are there, so type it there")
 
 
 def test_the_only_question_needs_no_name(
@@ -407,10 +408,9 @@ def test_the_hint_finds_the_session_again_by_its_configuration(
     )
     write_file(tmp_path, "one", *GATED)
     assert main(["session", "approve", "--config", str(config), "one", "g1"]) == 0
-    assert capsys.readouterr().err.splitlines()[-2:] == [
-        f"resume with: fisk-ai run --resume one --config '{config}' --script FILE",
-        "FILE is the script that played its model",
-    ]
+    resume, needed = capsys.readouterr().err.splitlines()[-2:]
+    assert resume == f"resume with: fisk-ai run --resume one --config '{config}' --script FILE"
+    assert needed.startswith("FILE is the script that played its model; without a root_directory ")
 
 
 @pytest.mark.parametrize("arguments", [b"null", b"[1]", b'{"question":null}'])
