@@ -60,8 +60,8 @@ def running(session: Session) -> str:
 
 
 _WHERE = (
-    "without a root_directory an agent works where its run was started: its commands and its memory "
-    "are there, so type it there"
+    "without a root_directory an agent works where its run was started: its commands and its "
+    "memory are there, so type it there"
 )
 """No session says where that was."""
 
