@@ -25,7 +25,7 @@
     ├── ProtocolError            a peer sent something this protocol does not know
     │   ├── MessageTooLargeError  ProtocolMismatchError
     ├── BusError                 the broker did not carry a message
-    │   ├── NoRespondersError  BusTimeoutError
+    │   ├── NoRespondersError  BusTimeoutError  StreamError
     └── PeerError                the other agent
         ├── AgentUnavailableError  IncompleteStreamError  ServiceRefusedError  TaskError
 
@@ -314,6 +314,17 @@ class BusTimeoutError(BusError):
     """No reply within the time given."""
 
     code = "bus_timeout"
+
+
+class StreamError(BusError):
+    """A stream, its consumer or the API of both refused; ``err_code`` is the broker's number."""
+
+    code = "stream"
+
+    def __init__(self, message: str, *, err_code: int) -> None:
+        """Keep the number, which decides what the caller does next."""
+        super().__init__(message)
+        self.err_code = err_code
 
 
 class PeerError(FiskError):

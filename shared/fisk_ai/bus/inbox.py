@@ -23,7 +23,7 @@ def received(message: Msg) -> Received:
     """Return a message of nats-py as ours."""
     headers = plain_headers(message)
     nobody = headers.get(STATUS_HEADER) == NO_RESPONDERS and not message.data
-    return Received(message.data, headers, message.subject, nobody)
+    return Received(message.data, headers, message.subject, message.reply, nobody)
 
 
 class _Wake:

@@ -26,6 +26,7 @@ class Received:
     body: bytes
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     subject: str = ""
+    reply: str = ""
     no_responders: bool = False
 
     @property
