@@ -28,15 +28,12 @@ from fisk_ai.errors import (
 )
 from fisk_ai.memory import value
 from fisk_ai.memory.limits import VALUE_LIMIT_BYTES, check_key, check_room, checked, is_legal_key
-from fisk_ai.memory.store import Entry, Memory, MemoryConfig, MemoryInfo
+from fisk_ai.memory.store import OPTIONS_KEY, Entry, Memory, MemoryConfig, MemoryInfo
 from fisk_ai.regular import open_regular
 
 T = TypeVar("T")
 
 BACKEND: Final = "file"
-OPTIONS_KEY: Final = "harness.memory.options"
-"""Where the options stand in a configuration."""
-
 DIRECTORY_KEY: Final = f"{OPTIONS_KEY}.directory"
 DIRECTORY_MODE: Final = 0o700
 SUFFIX: Final = ".md"
@@ -68,6 +65,9 @@ class FileMemory:
     def info(self) -> MemoryInfo:
         """Name the backend; never the path."""
         return MemoryInfo(BACKEND)
+
+    async def bind(self) -> None:
+        """Return at once: the directory was looked at when this store was made."""
 
     async def list(self) -> builtins.list[Entry]:
         """Return every memory that can be read, by key."""

@@ -5,9 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
 from fisk_ai.registry import Registry
+
+if TYPE_CHECKING:
+    from fisk_ai.bus.jetstream import JetStream
+
+BACKEND_KEY: Final = "harness.memory.backend"
+OPTIONS_KEY: Final = "harness.memory.options"
+"""Where the options of a backend stand in a configuration."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +50,14 @@ class MemoryStore(Protocol):
 
     def info(self) -> MemoryInfo:
         """Name the backend."""
+        ...
+
+    async def bind(self) -> None:
+        """Look once at what exists outside of this process; before anything else is done.
+
+        Raises:
+            SetupError: it is not there, or could lose a memory; says what to change.
+        """
         ...
 
     async def list(self) -> list[Entry]:
@@ -94,16 +109,15 @@ class MemoryStore(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryConfig:
-    """What a backend may need; ``base`` is where a relative directory starts."""
+    """What a backend may need; ``base`` is where a relative directory starts, ``js`` the broker."""
 
     identity: str
     options: Mapping[str, object] = field(default_factory=dict[str, object])
     base: Path | None = None
+    js: JetStream | None = None
 
 
-_backends: Registry[MemoryConfig, MemoryStore] = Registry(
-    "memory backend", key="harness.memory.backend"
-)
+_backends: Registry[MemoryConfig, MemoryStore] = Registry("memory backend", key=BACKEND_KEY)
 
 register = _backends.register
 names = _backends.names

@@ -71,6 +71,9 @@ class FileStore:
         """Name the backend; never the path."""
         return StoreInfo("file")
 
+    async def bind(self) -> None:
+        """Return at once: the directory was looked at when this store was made."""
+
     async def create(self, run_id: str, meta: Meta) -> FileJournal:
         """Open a new session; see :class:`fisk_ai.sessions.store.Store`."""
         path = self._path(run_id)

@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fisk_ai.errors import ConfigError
+
+if TYPE_CHECKING:
+    from fisk_ai.bus.jetstream import JetStream
 
 FILE_BACKEND = "file"
 
@@ -15,13 +19,16 @@ FILE_BACKEND = "file"
 class StoreConfig:
     """What a backend may need; ``store_dir`` is the base of relative paths, when there is one.
 
-    ``read_only`` says that nothing will be written, so the place need not be fit for it.
+    ``read_only`` says that nothing will be written, so the place need not be fit for it. ``js`` is
+    the broker of those who opened one, ``identity`` the agent whose sessions these are.
     """
 
     options: Mapping[str, object] = field(default_factory=dict[str, object])
     store_dir: Path | None = None
     environ: Mapping[str, str] = field(default_factory=dict[str, str])
     read_only: bool = False
+    js: JetStream | None = None
+    identity: str = ""
 
 
 def root_directory(flag: str | None, written: str = "") -> Path | None:

@@ -90,6 +90,14 @@ class Store(Protocol):
         """Name the backend."""
         ...
 
+    async def bind(self) -> None:
+        """Look once at what exists outside of this process; before anything else is done.
+
+        Raises:
+            SetupError: it is not there, or could lose a record; says what to change.
+        """
+        ...
+
     async def create(self, run_id: str, meta: Meta) -> Journal:
         """Open a new session whose first record is ``meta``.
 

@@ -242,8 +242,8 @@ async def a_listing_says_what_a_person_wants_to_know(store: Store) -> None:
 async def _three(store: Store) -> None:
     for run_id, created, agent in (
         ("b-old", "2026-01-01T00:30:00+02:00", "cow"),
-        ("a-new", "2026-01-02T00:00:00Z", ""),
         ("b-new", "2026-01-01T23:59:59.5Z", "dog"),
+        ("a-new", "2026-01-02T00:00:00Z", ""),
     ):
         handle = await store.create(run_id, meta(agent=agent, created=created))
         await handle.close()

@@ -32,6 +32,9 @@ class Revised:
     def info(self) -> MemoryInfo:
         return MemoryInfo(self.backend)
 
+    async def bind(self) -> None:
+        return
+
     async def list(self) -> list[Entry]:
         if self.broken:
             raise StoreError("cannot list memories: it is gone")

@@ -23,6 +23,9 @@ class Listed:
     def info(self) -> MemoryInfo:
         return MemoryInfo("listed")
 
+    async def bind(self) -> None:
+        return
+
     async def list(self) -> list[Entry]:
         return self.entries
 
