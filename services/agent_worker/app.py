@@ -50,7 +50,7 @@ async def run(
                 config,
                 built.connection,
                 service,
-                built.store,
+                built.stores.sessions,
                 version=__version__,
                 human_paced=not arguments.no_operator,
             )
@@ -83,12 +83,12 @@ class _Worker:
             Resources(
                 config=config,
                 provider=built.provider,
-                session_store=built.store,
+                session_store=built.stores.sessions,
                 app_tools=built.application.tools,
                 app_advisories=built.application.advisories,
                 custom_tools=built.additions.tools,
                 hooks=built.additions.hooks or Hooks(),
-                memory_store=built.memory,
+                memory_store=built.stores.memory,
                 trace=built.debug.trace,
                 store_dir=config.base,
                 verbose=arguments.verbose,
@@ -125,7 +125,7 @@ class _Worker:
             endpoints=["a2a/prompts"],
             model=config.llm.model,
             provider=config.llm.provider,
-            sessions=self._built.store.info().backend,
+            sessions=self._built.stores.sessions.info().backend,
             tools=self._built.tool_count,
             start_s=round(took_s, 3),
         )

@@ -1,4 +1,4 @@
-"""Where a worker was started, and at which broker it serves therefore."""
+"""Where a worker was started, at which broker it serves therefore, and at which it stores."""
 
 from __future__ import annotations
 
@@ -37,23 +37,53 @@ def connection_options(config: Config, place: Place, settings: Settings) -> Conn
     Raises:
         ConfigError, SetupError: the context cannot be used, or there is neither.
     """
-    arguments, name = place.arguments, config.nats_context
-    named = bool(name) and not arguments.hosted
-    url = settings.nats_url.get_secret_value()
-    if named and (contexts.exists(name, place.environ) or not url):
-        options = contexts.load(name, place.environ).options(config.identity)
-    elif url:
-        options = ConnectOptions(url, config.identity, creds=settings.nats_creds)
+    name = "" if place.arguments.hosted else config.nats_context
+    return _bounded(_named_or_given(name, config.identity, place, settings), place, settings)
+
+
+def storage_options(
+    context: str, config: Config, place: Place, settings: Settings
+) -> ConnectOptions:
+    """Return where this worker keeps what ``context`` is named for.
+
+    The broker of a hosted worker is its terminal's own and keeps nothing, so that only a context
+    counts there.
+
+    Raises:
+        ConfigError, SetupError: the context cannot be used, or there is none.
+    """
+    purpose = f"storage {config.identity}"
+    if place.arguments.hosted:
+        if not context:
+            raise SetupError(
+                "nats_context is required: harness.sessions or harness.memory is kept at a broker,"
+                " and this run has none of its own that keeps anything",
+                key="nats_context",
+            )
+        options = contexts.load(context, place.environ).options(purpose)
     else:
-        raise SetupError(
-            f"no broker was named; set nats_context in the configuration, or {URL_VARIABLE} to "
-            "nats://host:port",
-            key=URL_VARIABLE,
-        )
-    timeout_s = HOSTED_START_TIMEOUT_S if arguments.hosted else settings.start_timeout
+        options = _named_or_given(context, purpose, place, settings)
+    return _bounded(options, place, settings)
+
+
+def _named_or_given(name: str, purpose: str, place: Place, settings: Settings) -> ConnectOptions:
+    url = settings.nats_url.get_secret_value()
+    if name and (contexts.exists(name, place.environ) or not url):
+        return contexts.load(name, place.environ).options(purpose)
+    if url:
+        return ConnectOptions(url, purpose, creds=settings.nats_creds)
+    raise SetupError(
+        f"no broker was named; set nats_context in the configuration, or {URL_VARIABLE} to "
+        "nats://host:port",
+        key=URL_VARIABLE,
+    )
+
+
+def _bounded(options: ConnectOptions, place: Place, settings: Settings) -> ConnectOptions:
+    hosted = place.arguments.hosted
     return replace(
         options,
         inbox_prefix=settings.nats_inbox_prefix or options.inbox_prefix,
-        connect_timeout_s=timeout_s,
+        connect_timeout_s=HOSTED_START_TIMEOUT_S if hosted else settings.start_timeout,
         accepted_prefixes=settings.inbox_prefixes,
     )

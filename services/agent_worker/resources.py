@@ -17,14 +17,15 @@ from agent_worker.additions import Additions
 from agent_worker.arguments import Arguments
 from agent_worker.debug_files import DebugFiles, open_debug_files
 from agent_worker.place import URL_VARIABLE, Place, connection_options
-from agent_worker.stores import memory_store, session_store
+from agent_worker.storage import Storage
+from agent_worker.stores import Stores, open_at_broker, open_local
 from fisk_ai.bus.connection import Connection, connect
+from fisk_ai.bus.options import ConnectOptions
 from fisk_ai.config import Broker, Config, Mode, load
 from fisk_ai.errors import FiskError, SetupError
 from fisk_ai.llm import builtin as _providers
 from fisk_ai.llm import provider as llm
 from fisk_ai.memory.store import MemoryStore
-from fisk_ai.sessions import store as sessions
 from fisk_ai.sessions.places import root_directory
 from fisk_ai.toolkit import toolset
 from fisk_ai.toolkit.builtin import assemble
@@ -52,15 +53,16 @@ class Built:
 
     provider: llm.Provider
     application: LoadedApplication
-    store: sessions.Store
+    stores: Stores
     connection: Connection
-    memory: MemoryStore | None
+    storage: Storage
     debug: DebugFiles
     additions: Additions
     tool_count: int
 
     async def close(self) -> None:
         """Let the last messages out and release everything."""
+        await self.storage.close()
         await _release(self.connection, self.provider, self.debug)
 
 
@@ -90,21 +92,23 @@ async def build(config: Config, place: Place, additions: Additions) -> Built:
         FiskError: the first thing that could not be built, in one sentence.
     """
     llm.require_known(config.llm.provider)
-    store = session_store(config, place.arguments.state_dir, place.environ)
-    memory = memory_store(config)
+    local = await open_local(config, place)
     debug = open_debug_files(config, place.arguments)
-    provider, application, connection = await _together(config, place, debug.middlewares)
+    base = await _together(config, place, debug.middlewares)
+    storage = base.storage(config, place)
     try:
-        tools = assemble_tools(config, application, memory, additions)
+        stores = local or await open_at_broker(config, place, storage)
+        tools = assemble_tools(config, base.application, stores.memory, additions)
     except FiskError:
-        await _release(connection, provider, debug)
+        await storage.close()
+        await _release(base.connection, base.provider, debug)
         raise
     return Built(
-        provider=provider,
-        application=application,
-        store=store,
-        connection=connection,
-        memory=memory,
+        provider=base.provider,
+        application=base.application,
+        stores=stores,
+        connection=base.connection,
+        storage=storage,
         debug=debug,
         additions=additions,
         tool_count=len(tools),
@@ -184,9 +188,23 @@ async def _release(connection: Connection, provider: llm.Provider, debug: DebugF
     await debug.close()
 
 
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """What takes its time."""
+
+    provider: llm.Provider
+    application: LoadedApplication
+    connection: Connection
+    serving: ConnectOptions
+    settings: Settings
+
+    def storage(self, config: Config, place: Place) -> Storage:
+        return Storage(config, place, self.settings, (self.serving, self.connection))
+
+
 async def _together(
     config: Config, place: Place, middlewares: tuple[llm.HttpMiddleware, ...]
-) -> tuple[llm.Provider, LoadedApplication, Connection]:
+) -> _Base:
     """Build what takes its time; the application runs first, so that it works while we import."""
     try:
         async with asyncio.TaskGroup() as tasks:
@@ -196,11 +214,12 @@ async def _together(
             providing = tasks.create_task(
                 asyncio.to_thread(build_provider, config, settings, middlewares)
             )
-            connecting = tasks.create_task(connect(connection_options(config, place, settings)))
+            serving = connection_options(config, place, settings)
+            connecting = tasks.create_task(connect(serving))
     except ExceptionGroup as group:
         refused = group.subgroup(FiskError)
         raise (_first(refused) if refused is not None else group.exceptions[0]) from None
-    return providing.result(), introspecting.result(), connecting.result()
+    return _Base(providing.result(), introspecting.result(), connecting.result(), serving, settings)
 
 
 def _first(group: ExceptionGroup[FiskError]) -> FiskError:

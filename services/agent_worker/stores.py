@@ -2,39 +2,81 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from pathlib import Path
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from agent_worker.place import Place
+from fisk_ai.bus.jetstream import JetStream
 from fisk_ai.config import Config
 from fisk_ai.memory.store import MemoryConfig, MemoryStore
 from fisk_ai.sessions import choice
 from fisk_ai.sessions import store as sessions
+from fisk_ai.sessions.places import StoreConfig
+
+if TYPE_CHECKING:
+    from agent_worker.storage import Storage
 
 
-def session_store(
-    config: Config, state_dir: Path | None, environ: Mapping[str, str]
-) -> sessions.Store:
-    """Open the session store that the configuration or ``--state-dir`` names.
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """What outlives a run; ``memory`` is ``None`` while it is off."""
+
+    sessions: sessions.Store
+    memory: MemoryStore | None
+
+
+async def open_local(config: Config, place: Place) -> Stores | None:
+    """Open the stores of an agent that keeps nothing at a broker; ``None`` for any other.
 
     Raises:
-        ConfigError, SetupError: it cannot be used.
+        ConfigError, SetupError: one cannot be used.
     """
+    if choice.needs_broker(config.harness.sessions.backend) or _memory_needs_broker(config):
+        return None
+    return await _opened(config, place, None, None)
+
+
+async def open_at_broker(config: Config, place: Place, storage: Storage) -> Stores:
+    """Open the stores of an agent that keeps sessions, memories or both at a broker.
+
+    Raises:
+        ConfigError, SetupError: one cannot be used, or its broker not be reached.
+    """
+    declared = config.harness
+    of_sessions = of_memory = None
+    if choice.needs_broker(declared.sessions.backend):
+        of_sessions = await storage.streams(_context(declared.sessions.options))
+    if _memory_needs_broker(config):
+        of_memory = await storage.streams(_context(declared.memory.options))
+    return await _opened(config, place, of_sessions, of_memory)
+
+
+async def _opened(
+    config: Config, place: Place, of_sessions: JetStream | None, of_memory: JetStream | None
+) -> Stores:
+    stores = Stores(_sessions(config, place, of_sessions), _memory(config, of_memory))
+    await stores.sessions.bind()
+    if stores.memory is not None:
+        await stores.memory.bind()
+    return stores
+
+
+def _sessions(config: Config, place: Place, js: JetStream | None) -> sessions.Store:
     declared = config.harness.sessions
+    state_dir = place.arguments.state_dir
+    written = StoreConfig(
+        options=declared.options,
+        store_dir=config.base,
+        environ=place.environ,
+        js=js,
+        identity=config.identity,
+    )
     return choice.open_store(
-        declared.backend,
-        declared.options,
-        state_dir=str(state_dir) if state_dir is not None else None,
-        base=config.base,
-        environ=environ,
+        declared.backend, written, state_dir=str(state_dir) if state_dir is not None else None
     )
 
 
-def memory_store(config: Config) -> MemoryStore | None:
-    """Open the memory store that the configuration names; ``None`` while memory is off.
-
-    Raises:
-        ConfigError, SetupError: it cannot be used.
-    """
+def _memory(config: Config, js: JetStream | None) -> MemoryStore | None:
     declared = config.harness.memory
     if not declared.enabled:
         return None
@@ -43,9 +85,17 @@ def memory_store(config: Config) -> MemoryStore | None:
 
     return store.new(
         declared.backend,
-        MemoryConfig(
-            identity=config.identity,
-            options=declared.options,
-            base=config.base,
-        ),
+        MemoryConfig(identity=config.identity, options=declared.options, base=config.base, js=js),
     )
+
+
+def _memory_needs_broker(config: Config) -> bool:
+    if not config.harness.memory.enabled:
+        return False
+    from fisk_ai.memory.builtin import store  # noqa: PLC0415 - as above
+
+    return store.needs_broker(config.harness.memory.backend)
+
+
+def _context(options: dict[str, object]) -> str:
+    return str(options.get("nats_context") or "")

@@ -20,6 +20,7 @@ T = TypeVar("T")
 class _Entry(Generic[C, T]):
     factory: Callable[[C], T]
     check: Callable[[C], object] | None
+    needs_broker: bool
 
 
 class Registry(Generic[C, T]):
@@ -37,10 +38,12 @@ class Registry(Generic[C, T]):
         factory: Callable[[C], T],
         *,
         check: Callable[[C], object] | None = None,
+        needs_broker: bool = False,
     ) -> None:
         """Add a backend.
 
         ``check`` refuses the options that ``factory`` would, and neither makes nor opens anything.
+        ``needs_broker`` has the host open a connection; it names no backend itself.
 
         Raises:
             ValueError: an empty or taken name; a mistake of the programmer, found at import.
@@ -49,11 +52,19 @@ class Registry(Generic[C, T]):
             raise ValueError(f"a {self._what} needs a name")
         if name in self._entries:
             raise ValueError(f"{self._what} {name!r} is registered twice")
-        self._entries[name] = _Entry(factory, check)
+        self._entries[name] = _Entry(factory, check, needs_broker)
 
     def names(self) -> list[str]:
         """Return the registered backends, sorted."""
         return sorted(self._entries)
+
+    def needs_broker(self, name: str) -> bool:
+        """Say whether a backend keeps what it stores at a broker.
+
+        Raises:
+            ConfigError: an unknown name.
+        """
+        return self._known(name).needs_broker
 
     def check(self, name: str, config: C) -> None:
         """Refuse what can be found wrong with a configuration alone; nothing is made or opened.

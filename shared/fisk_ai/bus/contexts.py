@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from fisk_ai.bus import files
-from fisk_ai.bus.options import ConnectOptions, Tls, prefix_fault
+from fisk_ai.bus.options import API_PREFIX, ConnectOptions, Tls, prefix_fault
 from fisk_ai.errors import ConfigError, SetupError
 
 DEFAULT_URL: Final = "nats://127.0.0.1:4222"
@@ -34,8 +34,8 @@ _PATHS: Final = ("creds", "nkey", "cert", "key", "ca")
 class Context(msgspec.Struct, frozen=True, kw_only=True):
     """A context as its file says; an empty text is a key that is not written.
 
-    Keys for the eye and keys of a newer ``nats`` are passed over. The three ``jetstream`` values
-    are for whoever opens a stream over the connection.
+    Keys for the eye and keys of a newer ``nats`` are passed over. A ``jetstream_api_prefix`` counts
+    before a ``jetstream_domain``.
     """
 
     name: str = ""
@@ -73,6 +73,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
             tls=self._tls(),
             context=self.name,
             inbox_prefix=self.inbox_prefix or "_INBOX",
+            api_prefix=self._api_prefix(),
         )
         if self.user:
             return replace(options, user=self.user, password=self.password)
@@ -88,6 +89,11 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
     def logs_in(self) -> bool:
         """Whether it says who the client is."""
         return bool(self.user or self.creds or self.nkey or self.user_jwt or self.token)
+
+    def _api_prefix(self) -> str:
+        if self.jetstream_api_prefix:
+            return self.jetstream_api_prefix.rstrip(".")
+        return f"$JS.{self.jetstream_domain}.API" if self.jetstream_domain else API_PREFIX
 
     def _tls(self) -> Tls | None:
         if not (self.cert or self.key or self.ca or self.tls_first):

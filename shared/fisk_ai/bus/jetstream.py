@@ -14,11 +14,10 @@ from typing import Final, TypeVar
 import msgspec
 
 from fisk_ai.bus.connection import Connection
+from fisk_ai.bus.options import API_PREFIX
 from fisk_ai.bus.stored import Stored, StoredReply
 from fisk_ai.bus.stream_info import StreamInfo, StreamReply
 from fisk_ai.errors import BusError, NoRespondersError, StreamError
-
-API_PREFIX: Final = "$JS.API"
 
 OPERATION_TIMEOUT_S: Final = 15.0
 """Bound of one request where its caller names none; a leader election takes a few seconds."""

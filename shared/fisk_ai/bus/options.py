@@ -33,6 +33,9 @@ PREFIX_LIMIT = 128
 _SHOWN_LIMIT = 80
 """Characters that a refusal repeats of a prefix."""
 
+API_PREFIX = "$JS.API"
+"""Where a broker takes what concerns streams, unless a context names a domain or an import."""
+
 _OWN_ROOTS = frozenset({"choria", "fisk"})
 """First tokens of the subjects this project listens on; a reply there would be a request."""
 
@@ -61,7 +64,8 @@ class ConnectOptions:
     lists it as ``fisk-ai <name>``. Of the ways to log in at most one is given: ``user`` and
     ``password``, ``token``, the credentials file ``creds``, the seed file ``nkey``, or ``user_jwt``
     with its ``user_seed``. ``context`` names where all this was read, for messages.
-    ``accepted_prefixes`` are the inbox prefixes of callers beside the built-in ones.
+    ``accepted_prefixes`` are the inbox prefixes of callers beside the built-in ones, ``api_prefix``
+    is where the API of streams is asked.
     """
 
     url: str = field(repr=False)
@@ -78,6 +82,7 @@ class ConnectOptions:
     inbox_prefix: str = "_INBOX"
     connect_timeout_s: float = CONNECT_TIMEOUT_S
     accepted_prefixes: tuple[str, ...] = ()
+    api_prefix: str = API_PREFIX
 
     def servers(self) -> list[str]:
         """Return the addresses to try.

@@ -34,14 +34,8 @@ def open_store(
     """
     if config_path is None:
         base = root_directory(root_dir)
-        return choice.open_store(
-            FILE_BACKEND,
-            {},
-            state_dir=state_dir,
-            base=base,
-            environ=environ,
-            read_only=True,
-        )
+        written = StoreConfig(store_dir=base, environ=environ, read_only=True)
+        return choice.open_store(FILE_BACKEND, written, state_dir=state_dir)
     from fisk_ai.config import Mode, load  # noqa: PLC0415 - pydantic, only where a file is read
 
     config = load(Path(config_path), Mode.LENIENT)
@@ -65,14 +59,13 @@ def configured_store(
     refuse_unbuilt(config, below="harness.sessions")
     declared = config.harness.sessions
     with config.placing():
-        return choice.open_store(
-            declared.backend,
-            declared.options,
-            state_dir=state_dir,
-            base=root_directory(root_dir, config.root_directory),
+        written = StoreConfig(
+            options=declared.options,
+            store_dir=root_directory(root_dir, config.root_directory),
             environ=environ,
             read_only=True,
         )
+        return choice.open_store(declared.backend, written, state_dir=state_dir)
 
 
 def session_directory(

@@ -24,9 +24,12 @@ _BUCKET: Final = re.compile(r"[A-Za-z0-9_-]{1,200}")
 
 
 class _Options(msgspec.Struct, frozen=True):
+    """``nats_context`` is read by whoever opens the connection."""
+
     bucket: str = ""
     prefix: str | None = None
     no_require_read_before_update: bool = False
+    nats_context: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,4 +18,4 @@ def _bucket(config: store.MemoryConfig) -> store.MemoryStore:
 
 
 store.register(file.BACKEND, _file, check=file.directory_of)
-store.register(bucket_option.BACKEND, _bucket, check=bucket_option.bucket_of)
+store.register(bucket_option.BACKEND, _bucket, check=bucket_option.bucket_of, needs_broker=True)

@@ -122,4 +122,5 @@ _backends: Registry[MemoryConfig, MemoryStore] = Registry("memory backend", key=
 register = _backends.register
 names = _backends.names
 check = _backends.check
+needs_broker = _backends.needs_broker
 new = _backends.new

@@ -24,4 +24,4 @@ def _stream(config: StoreConfig) -> store.Store:
 
 
 store.register("file", _file, check=directory_of)
-store.register("jetstream", _stream, check=stream_of)
+store.register("jetstream", _stream, check=stream_of, needs_broker=True)

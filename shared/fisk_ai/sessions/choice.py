@@ -6,7 +6,6 @@ values: who lists sessions without a configuration loads nothing of its code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,26 +17,30 @@ if TYPE_CHECKING:
     from fisk_ai.sessions.store import Store
 
 
-def open_store(
-    backend: str,
-    options: Mapping[str, object],
-    *,
-    state_dir: str | None,
-    base: Path | None,
-    environ: Mapping[str, str],
-    read_only: bool = False,
-) -> Store:
+def needs_broker(backend: str) -> bool:
+    """Say whether ``backend`` keeps sessions at a broker.
+
+    Raises:
+        ConfigError: an unknown backend.
+    """
+    # Here, for commands that only name the place; from there, so that the backends are registered.
+    from fisk_ai.sessions.builtin import store  # noqa: PLC0415
+
+    return store.needs_broker(backend)
+
+
+def open_store(backend: str, written: StoreConfig, *, state_dir: str | None) -> Store:
     """Open the store of ``backend``; ``state_dir`` takes the place of its own directory.
+
+    Whoever opened it calls its ``bind`` before anything else.
 
     Raises:
         ConfigError: an unknown backend or option, also beside a ``state_dir`` that replaces its
             directory, or a ``state_dir`` that it has no use for.
         SetupError: the place cannot be used.
     """
-    # Here, for commands that only name the place; from there, so that the backends are registered.
-    from fisk_ai.sessions.builtin import store  # noqa: PLC0415
+    from fisk_ai.sessions.builtin import store  # noqa: PLC0415 - as above
 
-    written = StoreConfig(options=options, store_dir=base, environ=environ, read_only=read_only)
     if state_dir:
         if backend != FILE_BACKEND:
             raise ConfigError(

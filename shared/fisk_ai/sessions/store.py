@@ -170,4 +170,5 @@ _backends: Registry[StoreConfig, Store] = Registry(
 register = _backends.register
 names = _backends.names
 check = _backends.check
+needs_broker = _backends.needs_broker
 new = _backends.new

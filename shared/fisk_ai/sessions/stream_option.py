@@ -22,7 +22,10 @@ _NAME: Final = re.compile(r"[^\s.*>/\\]{1,255}")
 
 
 class _Options(msgspec.Struct, frozen=True):
+    """``nats_context`` is read by whoever opens the connection."""
+
     stream: str = ""
+    nats_context: str = ""
 
 
 def stream_of(config: StoreConfig) -> str:

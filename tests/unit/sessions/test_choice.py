@@ -8,13 +8,14 @@ import pytest
 
 from fisk_ai.errors import ConfigError
 from fisk_ai.sessions.choice import open_store
+from fisk_ai.sessions.places import StoreConfig
 from fisk_ai.sessions.store import Filter
 
 
 async def test_a_state_directory_takes_the_place_of_the_configured_one(tmp_path: Path) -> None:
     options = {"directory": str(tmp_path / "configured")}
     typed = tmp_path / "typed"
-    open_store("file", options, state_dir=str(typed), base=None, environ={})
+    open_store("file", StoreConfig(options=options), state_dir=str(typed))
     assert typed.is_dir()
     assert not (tmp_path / "configured").exists()
 
@@ -23,7 +24,7 @@ def test_a_state_directory_is_refused_beside_a_backend_without_files(tmp_path: P
     with pytest.raises(
         ConfigError, match=r"remove --state-dir, or set harness\.sessions\.backend to"
     ):
-        open_store("jetstream", {}, state_dir=str(tmp_path), base=None, environ={})
+        open_store("jetstream", StoreConfig(), state_dir=str(tmp_path))
 
 
 async def test_reading_makes_no_directory_and_needs_none_that_can_be_written(
@@ -31,6 +32,6 @@ async def test_reading_makes_no_directory_and_needs_none_that_can_be_written(
 ) -> None:
     place = tmp_path / "absent"
     for state_dir in (str(place), "/proc/sys"):
-        store = open_store("file", {}, state_dir=state_dir, base=None, environ={}, read_only=True)
+        store = open_store("file", StoreConfig(read_only=True), state_dir=state_dir)
         assert await store.list(Filter()) == []
     assert not place.exists()

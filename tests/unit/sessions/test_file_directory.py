@@ -71,7 +71,9 @@ def test_a_backend_registers_once_and_under_a_name(tmp_path: Path) -> None:
 def test_options_are_checked_where_the_flag_replaces_their_directory(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r'unknown key "dri", known are \[directory\]'):
         choice.open_store(
-            "file", {"dri": "x"}, state_dir=str(tmp_path / "state"), base=None, environ=HOME
+            "file",
+            StoreConfig(options={"dri": "x"}, environ=HOME),
+            state_dir=str(tmp_path / "state"),
         )
     assert list(tmp_path.iterdir()) == []
 

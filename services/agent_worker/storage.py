@@ -1,0 +1,59 @@
+"""The connections to where sessions and memories are kept, opened when a backend asks for one.
+
+What is kept at the broker that this worker serves at goes over the connection it serves on.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from agent_worker.place import Place, storage_options
+from fisk_ai.bus.connection import Connection, connect
+from fisk_ai.bus.jetstream import JetStream
+from fisk_ai.bus.options import ConnectOptions
+from fisk_ai.config import Config
+
+if TYPE_CHECKING:
+    from agent_worker.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Storage:
+    """Connections by what they reach; ``serving`` is lent by whoever serves on it."""
+
+    config: Config
+    place: Place
+    settings: Settings
+    serving: tuple[ConnectOptions, Connection]
+    opened: dict[ConnectOptions, Connection] = field(
+        default_factory=dict[ConnectOptions, Connection]
+    )
+
+    async def streams(self, context: str) -> JetStream:
+        """Return the streams at ``context``, else at the configuration's own.
+
+        Raises:
+            ConfigError, SetupError: the context cannot be used, or its broker not be reached.
+        """
+        options = storage_options(
+            context or self.config.nats_context, self.config, self.place, self.settings
+        )
+        return JetStream(await self._connection(options), api_prefix=options.api_prefix)
+
+    async def close(self) -> None:
+        """Close what was opened here."""
+        await asyncio.gather(*(connection.drain() for connection in self.opened.values()))
+
+    async def _connection(self, options: ConnectOptions) -> Connection:
+        lent, connection = self.serving
+        if _same_broker(options, lent):
+            return connection
+        if options not in self.opened:
+            self.opened[options] = await connect(options)
+        return self.opened[options]
+
+
+def _same_broker(one: ConnectOptions, other: ConnectOptions) -> bool:
+    return (one.context, one.url, one.user) == (other.context, other.url, other.user)
