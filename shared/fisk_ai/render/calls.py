@@ -44,7 +44,7 @@ def call_line(name: str, raw: bytes) -> str:
 
     Arguments that are no JSON object, or not here and so empty, show as :data:`NOT_SHOWN`.
     """
-    arguments = _arguments(raw)
+    arguments = _arguments(raw.decode(errors="replace").encode())
     if arguments is None:
         return f"{for_terminal(name, NAME_LIMIT)}({NOT_SHOWN})"
     only = _SHOWN_ARGUMENTS.get(name)
@@ -59,7 +59,7 @@ def call_line(name: str, raw: bytes) -> str:
 def _arguments(raw: bytes) -> dict[str, bytes] | None:
     try:
         parts = msgspec.json.decode(raw, type=dict[str, msgspec.Raw])
-    except (msgspec.MsgspecError, RecursionError, UnicodeDecodeError):
+    except (msgspec.MsgspecError, RecursionError):
         return _repaired(raw)
     return {key: bytes(value) for key, value in parts.items()}
 

@@ -15,7 +15,14 @@ from typing import ClassVar
 from markdown_it import MarkdownIt
 from markdown_it.token import Token
 from rich.console import Console, ConsoleOptions, RenderResult
-from rich.markdown import Markdown, MarkdownContext, MarkdownElement, TableElement, TextElement
+from rich.markdown import (
+    CodeBlock,
+    Markdown,
+    MarkdownContext,
+    MarkdownElement,
+    TableElement,
+    TextElement,
+)
 from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
@@ -29,11 +36,34 @@ _BETWEEN_COLUMNS = 2
 _LITERAL = "html_block"
 """Kind of a token that is shown as it was written, line by line."""
 
+_BARE_LINK = "auto"
+"""What a parser says of the ends of a link that was written as ``<address>``."""
+
 _DROPPING_RULES = ("image", "reference")
 """Rules whose text would not be shown: where they are not applied it stays text."""
 
 _LANGUAGE = re.compile(r"[\w+#.-]*")
 """What stands behind the fence of a block of code and says no more than how to colour it."""
+
+COLOURED_LANGUAGES = frozenset(
+    {
+        *("bash", "console", "sh", "shell-session"),
+        *("css", "html", "javascript", "js", "ts", "typescript"),
+        *("go", "py", "pycon", "python", "rb", "ruby", "rs", "rust", "sql"),
+        *("diff", "docker", "dockerfile", "ini", "json", "nginx", "properties", "toml", "xml"),
+        *("yaml", "yml"),
+    }
+)
+"""Languages whose blocks are coloured. The readers of others, and of larger blocks or longer lines,
+may take minutes over a text that somebody made for them, and nothing can interrupt one."""
+
+COLOURED_LIMIT = 4096
+"""Code points of a block of code that is coloured; of one text two such blocks are."""
+
+COLOURED_COLUMNS = 200
+"""Code points of a line in a block of code that is coloured."""
+
+_PLAIN = "text"
 
 _ENTITY = re.compile(r"&#?\w+;")
 
@@ -87,6 +117,15 @@ def _least_width(table: Table, console: Console, options: ConsoleOptions) -> int
     return sum(taken) + _BETWEEN_COLUMNS
 
 
+class _Code(CodeBlock):
+    """A block of code: coloured where that takes no time, else plain."""
+
+    @classmethod
+    def create(cls, markdown: Markdown, token: Token) -> CodeBlock:
+        is_affordable = isinstance(markdown, LiteralMarkdown) and markdown.affords(token)
+        return cls(token.info.strip() if is_affordable else _PLAIN, markdown.code_theme)
+
+
 class LiteralMarkdown(Markdown):
     """Markdown that shows every word of its text; addresses stay as they were written."""
 
@@ -94,13 +133,26 @@ class LiteralMarkdown(Markdown):
         **Markdown.elements,
         _LITERAL: _Verbatim,
         "table_open": _WholeTable,
+        "fence": _Code,
+        "code_block": _Code,
     }
 
     def __init__(self, markup: str) -> None:
         """Read ``markup``."""
         super().__init__("", hyperlinks=False)
         self.markup = markup.replace("\r\n", "\n").replace("\r", "\n")
+        self._colours = 2 * COLOURED_LIMIT
         self.parsed = list(_showable(_parser().parse(self.markup), self.markup.split("\n")))
+
+    def affords(self, code: Token) -> bool:
+        """Say whether a block of code is coloured, and count it."""
+        size = len(code.content)
+        if code.info.strip().lower() not in COLOURED_LANGUAGES or size > COLOURED_LIMIT:
+            return False
+        if max(map(len, code.content.split("\n"))) > COLOURED_COLUMNS:
+            return False
+        self._colours -= size
+        return self._colours >= 0
 
     def is_whole(self, shown: str) -> bool:
         """Say whether all letters of the text are in what became of it.
@@ -160,9 +212,17 @@ def _table(tokens: Sequence[Token], lines: Sequence[str]) -> Iterator[Token]:
 def _block(token: Token) -> Iterator[Token]:
     if token.type == "fence" and not _LANGUAGE.fullmatch(token.info.strip()):
         yield _literal(token.info.strip())
-    for child in token.children or ():
-        _show_inline(child)
+    if token.children:
+        token.children = list(_inlines(token.children))
     yield token
+
+
+def _inlines(children: Sequence[Token]) -> Iterator[Token]:
+    """Yield what stands in a line; an address in angle brackets is text and needs no link to it."""
+    for token in children:
+        if token.info != _BARE_LINK:
+            _show_inline(token)
+            yield token
 
 
 def _literal(text: str) -> Token:

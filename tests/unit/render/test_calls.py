@@ -63,6 +63,15 @@ def test_any_bytes_make_a_line(raw: bytes) -> None:
     assert call_line("tool", raw).startswith("tool(")
 
 
+@given(st.binary(max_size=40))
+def test_any_bytes_in_a_value_are_shown(value: bytes) -> None:
+    call_line("t", b'{"a":"' + value + b'"}')
+
+
+def test_bytes_that_are_no_utf_8_are_shown_as_replacements() -> None:
+    assert call_line("t", b'{"a\xff":"\xfe"}') == 't(a\ufffd:"\ufffd")'
+
+
 @pytest.mark.parametrize(
     ("output", "is_error", "text"),
     [

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fisk_ai.render.literal import COLOURED_COLUMNS, COLOURED_LIMIT
 from fisk_ai.render.markdown import styled
 from fisk_ai.render.tables import cell_width
 
@@ -133,3 +134,59 @@ def test_every_word_is_on_the_screen(text: str, width: int) -> None:
     shown = "".join(_screen(text, width).split())
     for word in _WORD.findall(text.replace("&lt;", "<").replace("&gt;", ">")):
         assert word in shown
+
+
+@pytest.mark.parametrize(
+    ("link", "shown"),
+    [
+        ("<https://x.example/a>", "https://x.example/a"),
+        ("<a@b.example>", "a@b.example"),
+        ("[text](https://x.example)", "text (https://x.example)"),
+    ],
+)
+def test_an_address_in_angle_brackets_is_shown_once(link: str, shown: str) -> None:
+    assert _screen(f"see {link} there") == f"see {shown} there"
+
+
+def _colours(block: str, language: str) -> int:
+    """Count the styles that a block of code is shown in, beside the background."""
+    shown = styled(f"```{language}\n{block}\n```", width=300)
+    return len(set(re.findall(r"\x1b\[([0-9;]*)m", shown)))
+
+
+_CODE = "for name in (1, 'two'):\n    pass  # so\n"
+_PLAIN = _colours(_CODE, "text")
+
+
+def test_a_block_of_code_in_a_known_language_is_coloured() -> None:
+    assert _colours(_CODE, "python") > _PLAIN
+    assert _colours(_CODE, "Python") > _PLAIN
+
+
+@pytest.mark.parametrize(
+    ("block", "language"),
+    [
+        (_CODE, "perl"),
+        (_CODE, "nonsense"),
+        (_CODE * (COLOURED_LIMIT // len(_CODE) + 1), "python"),
+        (_CODE + "x" * (COLOURED_COLUMNS + 1), "python"),
+    ],
+    ids=["other language", "no language", "large", "long line"],
+)
+def test_a_block_that_could_take_long_to_colour_is_plain_and_whole(
+    block: str, language: str
+) -> None:
+    assert _colours(block, language) == _PLAIN
+    shown = _screen(f"```{language}\n{block}\n```", width=1000)
+    assert sum(map(str.isalpha, shown)) == sum(map(str.isalpha, block))
+
+
+def test_no_more_than_two_large_blocks_of_a_text_are_coloured() -> None:
+    block = (_CODE * (COLOURED_LIMIT // len(_CODE))).rstrip()
+    one = styled(f"```python\n{block}\n```", width=80).count("\x1b[")
+    two, three = (
+        styled("\n\n".join([f"```python\n{block}\n```"] * count), width=80).count("\x1b[")
+        for count in (2, 3)
+    )
+    assert two > 1.9 * one
+    assert three < 2.9 * one
