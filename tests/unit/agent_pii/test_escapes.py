@@ -158,3 +158,40 @@ def test_a_text_without_a_value_stays_as_it_is_written(ways: list[Spelling], tex
 )
 def test_an_escape_is_replaced_as_a_whole_and_others_stay(written: str, expected: str) -> None:
     assert build().scan(written).text == expected
+
+
+_CARD = 4111111111111111
+_ODD_TEXT = st.text(
+    st.sampled_from(['"', "\\", "/", "s", " ", "{", "}", "[", ":", ",", "\n", "é", "7"]),
+    max_size=12,
+)
+_DOCUMENT = st.recursive(
+    st.one_of(st.just(_CARD), st.booleans(), st.none(), st.integers(0, 9), _ODD_TEXT),
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.one_of(st.just("card"), _ODD_TEXT), inner, max_size=4),
+        inner.map(json.dumps),
+    ),
+    max_leaves=12,
+)
+
+
+@given(
+    st.one_of(st.lists(_DOCUMENT, max_size=4), st.dictionaries(_ODD_TEXT, _DOCUMENT, max_size=4))
+)
+@example({"script": 's/\\"/"/', "card": _CARD})
+@example(['"', _CARD, '\\"', [_CARD]])
+@example([json.dumps({"a": '\\"', "card": _CARD})])
+def test_a_document_with_any_strings_is_a_document_still(document: object) -> None:
+    text = json.dumps(document)
+    read = json.loads(build().scan(text).text)
+    assert str(_CARD) not in json.dumps(read)
+    if isinstance(read, dict):
+        assert list(read) == list(json.loads(text))  # pyright: ignore[reportUnknownArgumentType]
+
+
+@given(st.lists(st.one_of(st.just(_CARD), _ODD_TEXT), max_size=6))
+def test_only_the_numbers_of_a_document_change(items: list[object]) -> None:
+    read = json.loads(build().scan(json.dumps({"card": items})).text)
+    left = ["[PAYMENT_CARD-REDACTED]" if item == _CARD else item for item in items]
+    assert read == {"card": left}

@@ -96,8 +96,14 @@ FOUND = [
             "primary_access_key",
             "keypassword",
             "next_secret",
+            "FACEBOOK_PAGE_TOKEN",
+            "facebookPageToken",
+            "githubSyncToken",
+            "user_start_key",
+            "user token ",
         )
     ),
+    ("SECRET", 'primaryKey: "{}"', "aB3dE5gH7j/" * 7 + "K9mN1p=="),
     ("SECRET", "Authorization: Basic {}", "dXNlcjpwYXNzd29yZDEyMw=="),
     ("SECRET", '{{"Proxy-Authorization":["basic {}"]}}', "dXNlcjpwYXNzd29yZDEyMw"),
     ("NATS_SEED", "seed {}", SEED),
@@ -221,7 +227,22 @@ LEFT_ALONE = [
             "foreign_key",
             "public_key",
             "publicKeyToken",
+            "uploadSequenceToken",
+            "NEXT_PAGE_TOKEN",
+            "export PAGE_TOKEN",
+            "Next token",
+            "the next page token",
+            "START_KEY",
             "idempotency-key",
+        )
+    ),
+    *(
+        f"{words} {'aB3dE5gH7jK9mN1p' * 2}"
+        for words in (
+            "aws s3api --starting-token",
+            "list --page-token",
+            "the next token",
+            "NextToken",
         )
     ),
     "secret=kubernetes.io/service-account-token1",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Final
 
 from fisk_ai.agent.pii.rules import Match, Rule, Span
+from fisk_ai.agent.pii.secret_names import is_public, name_ending_at
 
 _DASHES: Final = rb"-{3,}"
 
@@ -19,10 +20,13 @@ def _block(words: bytes) -> bytes:
     return rb"(?s)" + begin + rb".*?" + end
 
 
-def _with_digit(match: Match) -> Span | None:
-    """Accept what is behind the word only with a digit: prose has long words, too."""
-    value = match.group(1) or b""
-    return match.span(1) if any(byte in b"0123456789" for byte in value) else None
+def _behind_the_word(match: Match) -> Span | None:
+    """Accept a value with a digit, since prose has long words, too; a cursor is none."""
+    value = match.group(2) or b""
+    if not any(byte in b"0123456789" for byte in value):
+        return None
+    name = name_ending_at(match.string, match.span(1)[1])
+    return None if is_public(name, value) else match.span(2)
 
 
 def _of_its_length(match: Match) -> Span | None:
@@ -53,8 +57,8 @@ CREDENTIALS: Final = (
     ),
     Rule(
         "BEARER_TOKEN",
-        rb"\b(?i:bearer|token)(\s* \s*[A-Za-z0-9._~+/=-]{24,})",
-        _with_digit,
+        rb"\b((?i:bearer|token))(\s* \s*[A-Za-z0-9._~+/=-]{24,})",
+        _behind_the_word,
         lead=b" ",
     ),
 )

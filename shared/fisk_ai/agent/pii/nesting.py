@@ -56,13 +56,14 @@ class Nesting:
             self._next = next(self._quotes, None)
 
     def _take(self, quote: re.Match[bytes]) -> None:
-        """Open a string, or end one and whatever is still open in it."""
+        """Open a string, or end one; either ends whatever is still open deeper in."""
         depth = QUOTES.index(quote[0])
-        if not self._open or depth > self._open[-1][0]:
+        while self._open and self._open[-1][0] > depth:
+            self._open.pop()
+        if self._open and self._open[-1][0] == depth:
+            self._open.pop()
+        else:
             self._open.append((depth, self._is_document(quote.end())))
-            return
-        while self._open and self._open.pop()[0] > depth:
-            pass
 
     def _is_document(self, content: int) -> bool:
         return self._behind(content) in (b"{", b"[")

@@ -2,7 +2,8 @@
 
 Names are taken apart at capitals, digits, dots, dashes and underscores. A token or a key whose word
 in front says that it is a place in a list or the key of a table is none: a model that cannot read
-it cannot ask for the next page. Rules: ``docs/reference/pii.md``.
+it cannot ask for the next page. Whoever else is named in front of a place in a list owns a secret
+(``FACEBOOK_PAGE_TOKEN``). Rules: ``docs/reference/pii.md``.
 """
 
 from __future__ import annotations
@@ -16,14 +17,29 @@ _CURSORS: Final = frozenset(
 )
 """Words in front of ``token`` or ``key`` for a place in a list."""
 
-_KEYS: Final = _CURSORS | frozenset(
+_OF_LISTS: Final = _CURSORS | frozenset(
+    b"current encoded events exclusive first initial items last list listing log logs new object "
+    b"objects old query request response result results search stream the upload".split()
+)
+"""Words that may stand further in front of a cursor: they name no one whose secret it could be."""
+
+_TABLE_KEYS: Final = frozenset(
     b"cache composite dedup deduplication foreign group idempotency index lookup object partition "
     b"primary pub public range row shard sort unique".split()
 )
 """Words in front of ``key`` for the key of a table, or one that everybody may know."""
 
+_PRIMARY: Final = b"primary"
+_DRAWN_KEY: Final = re.compile(rb"[A-Za-z0-9+/]{40,}={1,2}")
+"""The primary key of an account, as clouds hand them out; that of a table is no padded base64."""
+
+_WORDS_IN_FRONT: Final = re.compile(rb"(?:[A-Za-z0-9_.-]+ ){0,2}[A-Za-z0-9_.-]*\Z")
+
 _WORDS_IN_KEY: Final = frozenset(b"donkey hockey jockey monkey turkey whiskey".split())
 """Words that end like a key and are none."""
+
+_NAME_BYTES: Final = 128
+"""How far a name is looked for: longer ones nobody writes."""
 
 _WORD: Final = re.compile(rb"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
 _KINDS: Final = (b"token", b"key")
@@ -41,8 +57,8 @@ def promises_secret(name: bytes) -> bool:
     return _STRONG.search(name) is not None
 
 
-def is_public(name: bytes) -> bool:
-    """Say whether a value of this name is a cursor, the key of a table or a public key."""
+def is_public(name: bytes, value: bytes) -> bool:
+    """Say whether ``value`` of this name is a cursor, the key of a table or a public key."""
     words = [word.lower() for word in _WORD.findall(name)]
     if words[-1:] and words[-1] in _WORDS_IN_KEY:
         return True
@@ -53,7 +69,18 @@ def is_public(name: bytes) -> bool:
         if words[-1]:
             break
         words.pop()
-    return bool(kind and words) and words[-1] in (_KEYS if kind == b"key" else _CURSORS)
+    if not kind or not words:
+        return False
+    if kind == b"key" and words[-1] in _TABLE_KEYS:
+        return words[-1] != _PRIMARY or _DRAWN_KEY.fullmatch(value) is None
+    return words[-1] in _CURSORS and _OF_LISTS.issuperset(words[:-1])
+
+
+def name_ending_at(text: bytes, place: int) -> bytes:
+    """Return the name in ``text`` up to ``place``; a single word with up to two in front of it."""
+    found = _WORDS_IN_FRONT.search(text, max(0, place - _NAME_BYTES), place)
+    words = found[0].split(b" ") if found is not None else [b""]
+    return b" ".join(words) if words[-1].lower() in _KINDS else words[-1]
 
 
 def _kind(word: bytes) -> bytes:

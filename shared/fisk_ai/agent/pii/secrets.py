@@ -12,7 +12,7 @@ from base64 import b64decode
 from typing import Final
 
 from fisk_ai.agent.pii.rules import Match, Rule, Span
-from fisk_ai.agent.pii.secret_names import is_public, promises_secret
+from fisk_ai.agent.pii.secret_names import is_public, name_ending_at, promises_secret
 
 _PEM_BEGIN: Final = rb"-----BEGIN [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
 _PEM_END: Final = rb"-----END [A-Z0-9 ]*PRIVATE KEY(?: BLOCK)?-----"
@@ -85,7 +85,8 @@ _KNOWN_SHAPE: Final = re.compile(
 def _assigned(match: Match) -> Span | None:
     name, quoted = match.group(1) or b"", match.group(2)
     value = (match.group(3) or b"") if quoted is None else quoted
-    if not _has_digit(value) or is_public(name):
+    full_name = name_ending_at(match.string, match.span(1)[1])
+    if not _has_digit(value) or is_public(full_name, value):
         return None
     if _is_filled_in(value) or _is_named(name, value):
         return None
