@@ -10,6 +10,8 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fisk_ai.errors import SetupError
 from fisk_ai.toolkit.fisk import LoadedApplication, introspection
@@ -103,6 +105,42 @@ async def test_a_command_with_its_tags_twice_is_refused_by_name(members: str) ->
     raw = f'{{"commands":[{other},{{"name":"g","commands":[{{"name":"rm",{members}}}]}}]}}'
     with pytest.raises(ValueError, match='"rm" has its tags twice'):
         decode(raw.encode())
+
+
+async def test_an_application_with_its_commands_twice_is_refused() -> None:
+    raw = b'{"name":"a","commands":[{"name":"rm","tags":["ai:deny"]}],"commands":[{"name":"rm"}]}'
+    with pytest.raises(ValueError, match='"a" has its commands twice'):
+        decode(raw)
+
+
+def _escaped(key: str, at: set[int]) -> str:
+    return "".join(f"\\u{ord(c):04x}" if n in at else c for n, c in enumerate(key))
+
+
+@given(
+    st.lists(st.sampled_from(["tags", "commands"]), min_size=1, max_size=2, unique=True),
+    st.lists(st.sets(st.integers(0, 7)), min_size=3, max_size=3),
+    st.integers(0, 3),
+    st.sampled_from([0, 1]),
+)
+def test_a_key_given_twice_is_refused_however_deep_and_however_spelled(
+    keys: list[str], spellings: list[set[int]], depth: int, decoys: int
+) -> None:
+    key = keys[0]
+    value = '["ai:deny"]' if key == "tags" else '[{"name":"x"}]'
+    members = [f'"{_escaped(key, at)}":{value}' for at in spellings[:2]]
+    command = f'{{"name":"rm",{",".join(members)}}}'
+    for level in range(depth):
+        command = f'{{"name":"g{level}","commands":[{command}]}}'
+    decoy = f',{{"name":"b","{_escaped("tags", spellings[2])}":["x"]}}' * decoys
+    with pytest.raises(ValueError, match=f'"rm" has its {key} twice'):
+        decode(f'{{"commands":[{command}{decoy}]}}'.encode())
+
+
+@pytest.mark.parametrize("odd", ["1" * 5000, "1e999999", '"\udcff"', "[" * 200 + "]" * 200])
+def test_what_no_command_is_made_of_may_hold_anything(odd: str) -> None:
+    raw = f'{{"x":{{"tags":["u"],"n":{odd}}},"commands":[{{"name":"c"}}]}}'
+    assert decode(raw.encode(errors="surrogateescape")).commands[0].name == "c"
 
 
 async def test_other_lists_called_tags_are_no_tags_of_a_command() -> None:

@@ -1,8 +1,8 @@
 """The document an application prints of itself: its grammar, and nothing of what it means.
 
 An absent key stands for its zero value and an unknown one is ignored, as the applications that
-print it expect. Of a duplicate key the last wins, but for tags, which may gate a command: they are
-refused. Rules: ``docs/reference/tools.md``.
+print it expect. Of a duplicate key the last wins, but for tags and commands, in which the tags that
+gate a command would be lost: they are refused. Rules: ``docs/reference/tools.md``.
 """
 
 from __future__ import annotations
@@ -83,7 +83,12 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
 
 
 _decoder = msgspec.json.Decoder(Application)
-_TAGS = re.compile(rb'"tags"\s*:\s*\[\s*"')
+
+_SINGLE = ("tags", "commands")
+"""Keys whose first value may hold a gate."""
+
+_LETTER_ESCAPE = re.compile(rb"\\u00[4-7]")
+"""An escape that a letter can be spelled with, so that a key may not look like itself."""
 
 
 def decode(raw: bytes) -> Application:
@@ -94,37 +99,57 @@ def decode(raw: bytes) -> Application:
     """
     try:
         application = _decoder.decode(raw)
-        if _may_hold_lost_tags(raw, application):
-            json.loads(raw, object_pairs_hook=_require_single_tags)
-        return application
     except msgspec.DecodeError as exc:
         raise ValueError(str(exc)) from exc
     except RecursionError as exc:
         raise ValueError("nested too deeply") from exc
+    if _may_hold_twice(raw, application):
+        _require_single(raw)
+    return application
 
 
-def _may_hold_lost_tags(raw: bytes, application: Application) -> bool:
-    """Say whether the text has more lists of tags than commands do, so that it is worth a reading.
+def _may_hold_twice(raw: bytes, application: Application) -> bool:
+    """Say whether the text has more of such keys than what was read of it.
 
     Reading every object a second time would cost as much as all the rest of the start.
     """
-    return len(_TAGS.findall(raw)) > _tagged(application.commands)
+    if _LETTER_ESCAPE.search(raw):
+        return True
+    tagged, parents = _counted(application.commands)
+    return raw.count(b'"tags"') > tagged or raw.count(b'"commands"') > parents
 
 
-def _tagged(commands: Sequence[Command]) -> int:
-    """Return how many commands have tags."""
-    found = 0
+def _counted(commands: Sequence[Command]) -> tuple[int, int]:
+    """Return how many commands have tags, and how many lists of commands there are."""
+    tagged, parents = 0, 1 if commands else 0
     for command in commands:
         if command.tags:
-            found += 1
+            tagged += 1
         if command.commands:
-            found += _tagged(command.commands)
-    return found
+            below = _counted(command.commands)
+            tagged, parents = tagged + below[0], parents + below[1]
+    return tagged, parents
 
 
-def _require_single_tags(members: list[tuple[str, object]]) -> str:
-    """Refuse an object with two lists of tags; raises ValueError."""
-    if [key for key, _ in members].count("tags") > 1:
-        name = next((value for key, value in members if key == "name"), "")
-        raise ValueError(f"{quoted(str(name))} has its tags twice, and only one of both could hold")
+def _require_single(raw: bytes) -> None:
+    """Read every object again, and refuse one that says its tags or commands twice.
+
+    Raises:
+        ValueError: as said, or nested too deeply for this reading.
+    """
+    text = raw.decode(errors="replace")
+    try:
+        json.loads(text, object_pairs_hook=_single, parse_int=str, parse_float=str)
+    except RecursionError as exc:
+        raise ValueError("nested too deeply") from exc
+
+
+def _single(members: list[tuple[str, object]]) -> str:
+    keys = [key for key, _ in members]
+    for key in _SINGLE:
+        if keys.count(key) > 1:
+            name = next((value for known, value in members if known == "name"), "")
+            raise ValueError(
+                f"{quoted(str(name))} has its {key} twice, and only one of both could hold"
+            )
     return ""
