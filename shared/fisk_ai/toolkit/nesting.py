@@ -12,12 +12,15 @@ _Container = dict[str, object] | list[object]
 TOO_DEEP = f"is nested more than {NESTING_LIMIT} levels deep; flatten it"
 
 
-def is_too_deep(schema: Mapping[str, object]) -> bool:
-    """Say whether a schema, which is JSON data, is nested beyond :data:`NESTING_LIMIT`."""
-    level: list[_Container] = [dict(schema)]
+def is_too_deep(*schemas: Mapping[str, object]) -> bool:
+    """Say whether one of the schemas, which are JSON data, is nested too deep.
+
+    Asking for hundreds at once takes half the time of asking for each.
+    """
+    level: list[_Container] = [dict(schema) for schema in schemas]
     for _ in range(NESTING_LIMIT):
-        # The two types by name and in one comprehension: there are hundreds of schemas, and
-        # asking for what is like them, or a call for each value, costs many times as much.
+        # The two types by name and in one comprehension: asking for what is like them, or a call
+        # for each value, costs many times as much.
         level = [
             child
             for parent in level

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import cast
+from typing import NamedTuple, cast
 
 from fisk_ai.errors import ConfigError, SetupError
 from fisk_ai.llm.model import ToolDef
@@ -113,8 +113,7 @@ def _any_of(keys: Sequence[str]) -> str:
     return f"{', '.join(keys[:-1])} or {keys[-1]}"
 
 
-@dataclass(frozen=True, slots=True)
-class _Holder:
+class _Holder(NamedTuple):
     """Who took a name: a source, and the key or command that made it do so."""
 
     source: str

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import msgspec
 from msgspec import UNSET
 
 from fisk_ai.errors import SetupError
@@ -15,8 +16,7 @@ from fisk_ai.toolkit.fisk.document import Arg, Command, Flag
 from fisk_ai.toolkit.nesting import TOO_DEEP, is_too_deep
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leaf:
+class Leaf(msgspec.Struct, frozen=True, kw_only=True):
     """A command that can be called; ``schema`` is the application's own, never changed.
 
     ``tool_name`` is the path as one name. ``tags`` are the command's own, and behind them those
@@ -45,10 +45,11 @@ class Leaf:
     @property
     def model_description(self) -> str:
         """Return short and long help together, then the tags, so that prompts can name them."""
-        parts = [combined_help(self.help, self.help_long)]
-        if self.tags:
-            parts.append("Tags: " + ", ".join(self.tags))
-        return "\n\n".join(part for part in parts if part)
+        text = combined_help(self.help, self.help_long)
+        if not self.tags:
+            return text
+        tagged = "Tags: " + ", ".join(self.tags)
+        return f"{text}\n\n{tagged}" if text else tagged
 
 
 def combined_help(short: str, long: str) -> str:
@@ -76,12 +77,13 @@ def leaves(commands: Sequence[Command], program: Path) -> list[Leaf]:
                 "the application with a current fisk (v0.9.0 or newer) so that it prints one",
                 key="application_path",
             )
-        if is_too_deep(command.restricted_schema):
-            raise SetupError(
-                f'{program}: the schema of command "{_shown(path)}" {TOO_DEEP}',
-                key="application_path",
-            )
         found.append(_leaf(path, above, command, command.restricted_schema))
+    if is_too_deep(*(leaf.schema for leaf in found)):
+        deep = next(leaf for leaf in found if is_too_deep(leaf.schema))
+        raise SetupError(
+            f'{program}: the schema of command "{_shown(deep.path)}" {TOO_DEEP}',
+            key="application_path",
+        )
     return found
 
 
