@@ -19,6 +19,9 @@ from fisk_ai.toolkit.gate import control_error
 
 T = TypeVar("T")
 
+_ENDS = (SystemExit, KeyboardInterrupt, GeneratorExit, BaseExceptionGroup)
+"""What ends a process, or may hold what does."""
+
 GRACE_S = 3.0
 """How long code may take to end once it was told to: enough to close what it has open."""
 
@@ -114,13 +117,16 @@ async def _wait(
 
 
 async def _contained(work: Callable[[], Awaitable[T]]) -> T:
-    # Such an exception would leave the task through the event loop and end it.
     try:
         return await work()
-    except ExceptionGroup:
+    except (Exception, asyncio.CancelledError):
         raise
-    except (SystemExit, KeyboardInterrupt, GeneratorExit, BaseExceptionGroup) as exc:
+    except _ENDS as exc:  # it would leave the task through the event loop and end it
         raise StrayError(f"tried to end the process ({type(exc).__name__})") from exc
+    except BaseException as exc:
+        raise StrayError(
+            f"raised {type(exc).__name__}, which is no Exception: {said(exc)}"
+        ) from exc
 
 
 def _take_over(context: contextvars.Context) -> None:

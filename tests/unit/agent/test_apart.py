@@ -56,6 +56,10 @@ async def exits_in_company(raw: bytes) -> str:
     raise BaseExceptionGroup("both", [SystemExit(1), KeyboardInterrupt()])
 
 
+async def raises_what_is_no_exception(raw: bytes) -> str:
+    raise BaseException("away")
+
+
 async def exits_in_a_task_of_its_own(raw: bytes) -> str:
     return await asyncio.to_thread(sys.exit, 3)
 
@@ -83,6 +87,7 @@ def results(payloads: list[Payload | None]) -> list[ToolResult]:
         (interrupts, "tried to end the process (KeyboardInterrupt)"),
         (exits_in_a_task_of_its_own, "tried to end the process (SystemExit)"),
         (closes, "tried to end the process (GeneratorExit)"),
+        (raises_what_is_no_exception, "raised BaseException, which is no Exception: away"),
         (exits_in_company, "tried to end the process (BaseExceptionGroup)"),
         (cancels_itself, 'the tool "odd" was cancelled from within and returned nothing'),
         (is_mute, "MuteError"),
@@ -235,7 +240,7 @@ async def test_what_no_hook_may_do_ends_its_run_as_an_error(
     assert str(error) == f"pre_model_call hook: {words}"
 
 
-@pytest.mark.parametrize("misdeed", [exits, is_mute])
+@pytest.mark.parametrize("misdeed", [exits, is_mute, raises_what_is_no_exception])
 async def test_the_last_hook_can_neither_end_the_process_nor_change_the_outcome(
     bench: AgentBench, misdeed: Effect
 ) -> None:
