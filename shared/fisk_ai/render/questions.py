@@ -8,9 +8,10 @@ up for it. A terminal that hung up ends none: it stays open until whoever asks g
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from string import ascii_lowercase
 from typing import TextIO, TypeVar
 
 from fisk_ai.errors import FiskError, PromptAbortedError
@@ -143,24 +144,27 @@ class TerminalPrompter:
     async def _pick(
         self, question: str, options: Sequence[str], *, words: Mapping[str, int], default: int
     ) -> int:
-        """Ask until a number of the list, one of ``words`` or a bare Enter was typed.
+        """Ask until one of ``words``, a mark of the list or a bare Enter was typed.
 
-        Enter is ``default``; ``words`` are folded to one case.
+        Enter is ``default``; ``words`` are folded to one case, and count before a mark.
         """
+        marks = _marks(len(options), words)
         self._say(question)
-        for number, option in enumerate(options, start=1):
-            self._say(f"  {number}) {for_terminal(option, OPTION_LIMIT)}")
+        for mark, option in zip(marks, options, strict=True):
+            self._say(f"  {mark}) {for_terminal(option, OPTION_LIMIT)}")
         hint = f" [{default + 1}]" if default >= 0 else ""
         while True:
             typed = (await self._line(f"answer{hint}: ")).strip()
             if not typed:
                 return default
-            if typed.isascii() and typed.isdigit() and 0 < int(typed[:6]) <= len(options):
-                return int(typed[:6]) - 1
-            if _folded(typed) in words:
-                return words[_folded(typed)]
+            answer = _folded(typed)
+            if answer in words:
+                return words[answer]
+            if answer.lstrip("0") in marks:
+                return marks.index(answer.lstrip("0"))
             told = ", ".join(words) if words in (_APPROVALS, _CONFIRMATIONS) else "an option's text"
-            self._say(f"type a number from 1 to {len(options)}, or {told}")
+            kind = "number" if marks[0].isdigit() else "letter"
+            self._say(f"type a {kind} from {marks[0]} to {marks[-1]}, or {told}")
 
     async def _line(self, prompt: str) -> str:
         self.keyboard.forget()
@@ -181,6 +185,15 @@ def _unambiguous(options: Sequence[str]) -> dict[str, int]:
     """Return the positions of the options that can be told by their text, as it is shown."""
     texts = [_folded(for_terminal(option, OPTION_LIMIT)) for option in options]
     return {text: at for at, text in enumerate(texts) if text and texts.count(text) == 1}
+
+
+def _marks(count: int, words: Collection[str]) -> list[str]:
+    """Return what options are told apart by: numbers, or letters where a number is an option."""
+    numbers = [str(number) for number in range(1, count + 1)]
+    if not set(numbers) & set(words):
+        return numbers
+    letters = list(ascii_lowercase[:count])
+    return letters if len(letters) == count and not set(letters) & set(words) else numbers
 
 
 def _folded(text: str) -> str:

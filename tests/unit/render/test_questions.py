@@ -184,6 +184,27 @@ async def test_a_selection_is_a_position_or_none(person: Person, typed: str, ind
     assert await asking == index
 
 
+@pytest.mark.parametrize(
+    ("options", "typed", "index", "marks"),
+    [
+        (["3", "2", "1"], "1", 2, "  a) 3"),
+        (["3", "2", "1"], "a", 0, "  a) 3"),
+        (["8080", "2"], "2", 1, "  b) 2"),
+        (["8080", "443"], "2", 1, "  2) 443"),
+        (["b", "1"], "b", 0, "  1) b"),
+        (["b", "1"], "1", 1, "  2) 1"),
+        (["b", "c"], "02", 1, "  2) c"),
+    ],
+)
+async def test_the_text_of_an_option_counts_before_its_place(
+    person: Person, options: list[str], typed: str, index: int, marks: str
+) -> None:
+    asking = asyncio.ensure_future(person.prompter.select("c1", "Which?", options))
+    await person.types(f"{typed}\n")
+    assert await asking == index
+    assert marks in person.screen.getvalue()
+
+
 @pytest.mark.parametrize(("typed", "value"), [("grün\n", "grün"), ("\n", "red")])
 async def test_a_text_may_be_left_at_its_default(person: Person, typed: str, value: str) -> None:
     asking = asyncio.ensure_future(person.prompter.input("c1", "Colour?", "red"))
