@@ -8,17 +8,16 @@ in ``asked``, every call of the tool one in ``calls``. The end of the run goes t
 from __future__ import annotations
 
 import asyncio
-import sys
 from pathlib import Path
 
+from fisk_ai.agent.options import RunOutcome
 from fisk_ai.config import Config
-from fisk_ai.errors import FiskError
 from fisk_ai.sessions.file import FileStore
 from fisk_ai.testing.agent import AgentBench, call, say
 from fisk_ai.testing.events import ScriptedPrompter
+from fisk_ai.testing.mortal import drive
 from fisk_ai.testing.prompts import GATED
 from fisk_ai.testing.tools import FakeTool
-from fisk_ai.text import gojson
 from fisk_ai.toolkit.prompter import Choice, GateRequest
 
 
@@ -40,7 +39,7 @@ def note(file: Path, line: str) -> None:
         opened.write(f"{line}\n")
 
 
-async def main(directory: Path, step: str) -> dict[str, object]:
+async def main(directory: Path, step: str) -> RunOutcome:
     async def remove(raw: bytes) -> str:
         await asyncio.to_thread(note, directory / "calls", "remove")
         return "removed"
@@ -52,16 +51,9 @@ async def main(directory: Path, step: str) -> dict[str, object]:
         prompter=Person(directory, "always" if step == "begin" else "once"),
     )
     if step == "begin":
-        result, error = await bench.run(call(("a", "remove")), say("never"))
-    else:
-        result, error = await bench.resume(call(("b", "remove")), say("done"))
-    return {
-        "reason": result.reason or "",
-        "text": result.text,
-        "error": error.code if isinstance(error, FiskError) else str(error or ""),
-    }
+        return await bench.run(call(("a", "remove")), say("never"))
+    return await bench.resume(call(("b", "remove")), say("done"))
 
 
 if __name__ == "__main__":
-    outcome = asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
-    sys.stdout.buffer.write(gojson.dumps(outcome))
+    drive(main)

@@ -10,15 +10,14 @@ tool leaves a line on disk. The end of the run goes to standard output.
 from __future__ import annotations
 
 import asyncio
-import sys
 import zlib
 from collections.abc import Sequence
 from pathlib import Path
 
-from fisk_ai.agent.options import Checkpoint, RunOptions, SuppliedAnswer
+from fisk_ai.agent.options import Checkpoint, RunOptions, RunOutcome, SuppliedAnswer
 from fisk_ai.agent.run import run
 from fisk_ai.config import Config
-from fisk_ai.errors import DeferredError, FiskError, StaleError
+from fisk_ai.errors import DeferredError, StaleError
 from fisk_ai.llm.blocks import message_to_json
 from fisk_ai.llm.model import Message, Request, Response, ToolResultBlock, ToolUseBlock
 from fisk_ai.llm.provider import Capabilities, DeltaSink
@@ -28,6 +27,7 @@ from fisk_ai.memory.store import Memory
 from fisk_ai.sessions.file import FileStore
 from fisk_ai.testing.agent import call, say
 from fisk_ai.testing.model import ANTHROPIC_LIKE
+from fisk_ai.testing.mortal import drive
 from fisk_ai.testing.tools import FakeTool
 from fisk_ai.text import gojson
 
@@ -115,7 +115,7 @@ def tools_of(directory: Path) -> list[FakeTool]:
     return [FakeTool(name="phone", effect=phone), FakeTool(name="look", effect=look)]
 
 
-async def main(directory: Path, step: str) -> dict[str, object]:
+async def main(directory: Path, step: str) -> RunOutcome:
     answer = SuppliedAnswer(tool_use_id="b", content=SUPPLIED) if step == "answer" else None
     checkpoint = Checkpoint(resume_id=SESSION, create_if_missing=step == "begin", answer=answer)
     options = RunOptions(
@@ -134,14 +134,8 @@ async def main(directory: Path, step: str) -> dict[str, object]:
         context="with care" if step == "begin" else "",
         checkpoint=checkpoint,
     )
-    result, error = await run(options)
-    return {
-        "reason": result.reason or "",
-        "text": result.text,
-        "error": error.code if isinstance(error, FiskError) else str(error or ""),
-    }
+    return await run(options)
 
 
 if __name__ == "__main__":
-    outcome = asyncio.run(main(Path(sys.argv[1]), sys.argv[2]))
-    sys.stdout.buffer.write(gojson.dumps(outcome))
+    drive(main)

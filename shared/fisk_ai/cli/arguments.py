@@ -28,6 +28,7 @@ _OFF = frozenset({"", "0", "f", "false", "n", "no", "off"})
 
 _UNKNOWN = "unrecognized arguments: "
 _VALUE_OF_SWITCH = "ignored explicit argument "
+_WANTS_VALUE = re.compile(r"argument (--[a-z-]+): expected one argument")
 _FLAG = re.compile(r"--[a-z]+(?:-[a-z]+)*(?![a-z0-9])|-[a-z]", re.IGNORECASE)
 _NAME_LIMIT = 24
 """Code points of a name that is shown; flags and commands are shorter, and keys are longer."""
@@ -65,6 +66,28 @@ class CommandParser(argparse.ArgumentParser):
             allow_abbrev=False,
             formatter_class=_Formatter,
         )
+
+    def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride] - the overload in use
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Read a value that begins with a dash as one, unless it is a flag of this command."""
+        words = self._with_dashed_values(sys.argv[1:] if args is None else args)
+        return super().parse_known_args(words, namespace or argparse.Namespace())
+
+    def _with_dashed_values(self, words: Sequence[str]) -> list[str]:
+        joined: list[str] = []
+        for word in words:
+            flag = joined[-1] if joined else ""
+            is_value = word.startswith("-") and word not in (*self._option_string_actions, "--")
+            if is_value and self._takes_value(flag):
+                joined[-1] = f"{flag}={word}"
+            else:
+                joined.append(word)
+        return joined
+
+    def _takes_value(self, flag: str) -> bool:
+        action = self._option_string_actions.get(flag)
+        return action is not None and action.nargs is None
 
     def error(self, message: str) -> NoReturn:
         """Refuse the arguments.
@@ -172,7 +195,12 @@ def _without_values(message: str) -> str:
     if message.startswith(_UNKNOWN):
         return _UNKNOWN + _first_unknown(message.removeprefix(_UNKNOWN).split(" "))
     refused, found, _ = message.partition(_VALUE_OF_SWITCH)
-    return f"{refused}takes no value" if found else message
+    if found:
+        return f"{refused}takes no value"
+    flag = _WANTS_VALUE.fullmatch(message)
+    if flag:
+        return f"{message}; write {flag[1]}=VALUE where it is spelled like a flag"
+    return message
 
 
 def _first_unknown(words: Sequence[str]) -> str:

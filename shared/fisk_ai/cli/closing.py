@@ -122,6 +122,8 @@ class Closing:
             )
             return
         self.view.note(f"resume with: {resume}")
+        if self.way_back.needs:
+            self.view.note(self.way_back.needs)
 
     async def saved(self, turn: Turn) -> None:
         """Say how to get back to a conversation that is put aside."""

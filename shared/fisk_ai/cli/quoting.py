@@ -18,9 +18,14 @@ def command_line(words: Iterable[str], *paths: tuple[str, str | None], here: boo
     typed = list(words)
     for flag, path in paths:
         if path:
-            typed += [flag, str(Path(path).absolute())]
+            typed += [flag, str(_absolute(Path(path)))]
     line = " ".join(map(_quoted, typed))
     return f"cd {_quoted(str(Path.cwd()))} && {line}" if here else line
+
+
+def _absolute(path: Path) -> Path:
+    """Return ``path`` without steps up, which lead elsewhere behind a link than they read."""
+    return path.resolve() if ".." in path.parts else path.absolute()
 
 
 def _quoted(word: str) -> str:

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from fisk_ai.cli.quoting import command_line
 from fisk_ai.cli.run_flags import RunFlags
-from fisk_ai.llm.anthropic.base_url import redact
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,10 +23,10 @@ class WayBack:
     def resume(self, session_id: str) -> str:
         """Return the command that continues a session, with what finds it again.
 
-        A typed address of the model is a part of it, or the conversation would go to another; what
-        of the address is not to be shown is left to whoever types it. A typed key is never shown.
+        A typed address of the model is a part of it, or the conversation would go to another. A
+        typed key is never shown.
         """
-        address = ("--base-url", redact(self.flags.base_url)) if self.flags.types_base_url else ()
+        address = ("--base-url", self.flags.base_url) if self.flags.types_base_url else ()
         return command_line(
             ("fisk-ai", "run", "--resume", session_id, *address),
             ("--config", self.flags.config_path),
@@ -38,6 +37,11 @@ class WayBack:
             ("--root-dir", self.flags.root_dir),
             here=not self.rooted,
         )
+
+    @property
+    def needs(self) -> str:
+        """What is no part of the command and has to be there all the same; empty for nothing."""
+        return "with the key that was typed: set it again" if self.flags.api_key else ""
 
     def answer(self, session_id: str) -> str:
         """Return the command that answers what a session waits for, but for the answer itself."""

@@ -49,11 +49,10 @@ async def find(
         view.answer(answer_of(exc.messages))
         raise
     if handle.state is None:
-        _require_place(flags, config, environ)
-    else:
-        if not flags.force:
-            _refuse_drift(handle.state, config)
-        _say_lost(handle.state.one_shot_approvals.values())
+        raise _unknown(flags, config, environ)
+    if not flags.force:
+        _refuse_drift(handle.state, config)
+    _say_lost(handle.state.one_shot_approvals.values())
     return handle
 
 
@@ -98,21 +97,21 @@ async def stored(
         return None
 
 
-def _require_place(flags: RunFlags, config: Config, environ: Mapping[str, str]) -> None:
-    """Refuse a handle where no session ever was, before a worker makes the directory.
+def _unknown(flags: RunFlags, config: Config, environ: Mapping[str, str]) -> RefusedError:
+    """Return the refusal of a handle that names nothing in the store that the worker would open.
 
-    Raises:
-        RefusedError: names the directory; a handle may be a token and is not repeated.
+    It names the directory; a handle may be a token and is not repeated.
     """
     place = Path(flags.state_dir) if flags.state_dir else None
     if place is None:
         place = configured_directory(config, root_dir=flags.root_dir, environ=environ)
-    if place is None or place.exists():
-        return
-    raise RefusedError(
-        "there is no conversation by that name: the session directory "
-        f"{for_terminal(str(place.absolute()), PATH_LIMIT)} does not exist; resume where it was "
-        "begun, or name its directory with --state-dir",
+    where = ""
+    if place is not None:
+        state = "holds none" if place.exists() else "does not exist"
+        where = f": the session directory {for_terminal(str(place.absolute()), PATH_LIMIT)} {state}"
+    return RefusedError(
+        f"there is no conversation by that name{where}; resume where it was begun, or name its "
+        "directory with --state-dir; 'fisk-ai session ls' lists what there is",
         key="--resume",
     )
 

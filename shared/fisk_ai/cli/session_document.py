@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from fisk_ai.cli.session_advice import Advice, running
 from fisk_ai.cli.session_reading import Session
 from fisk_ai.cli.session_table import label
-from fisk_ai.cli.session_waiting import Waiting, waiting
+from fisk_ai.cli.session_waiting import Waiting, is_parked, waiting
 from fisk_ai.llm.model import Usage
 from fisk_ai.render.tables import Document
-from fisk_ai.sessions.records import Deferred
+from fisk_ai.sessions.records import Deferred, Terminal, ToolResult
 from fisk_ai.sessions.state import Counters, RunState
 from fisk_ai.text.sanitise import for_display, for_terminal, truncate
 
@@ -71,7 +71,8 @@ def tokens_line(usage: Usage, budget: int) -> str:
 
 def _say_what_waits(page: Document, session: Session, advice: Advice) -> None:
     state = session.state
-    items = [item for item in waiting(session) if not item.is_approved]
+    found = waiting(session)
+    items = [item for item in found if not item.is_approved]
     page.optional("Pending", _batch(session, items))
     grants = ", ".join(label(name) for name in state.standing_grants)
     page.optional("Approvals", grants)
@@ -83,6 +84,25 @@ def _say_what_waits(page: Document, session: Session, advice: Advice) -> None:
     if any(item.is_unasked or item.in_doubt for item in items):
         lines += advice.resume()
     page.section("Waiting on", lines)
+    decided = _decided(session, found)
+    if decided and not items and not session.holder:
+        decided += advice.resume()
+    page.section("Decided", decided)
+
+
+def _decided(session: Session, found: Sequence[Waiting]) -> list[str]:
+    """Return what was decided from outside since a run parked, and no run has acted on."""
+    lines = [f"{_headline(item, None)}: approved" for item in found if item.is_approved]
+    if not is_parked(session.records):
+        return lines
+    answers: list[str] = []
+    for record in reversed(session.records):
+        if isinstance(record.payload, Terminal):
+            break
+        if isinstance(record.payload, ToolResult):
+            said = for_terminal(record.payload.result.content, NOTE_LIMIT)
+            answers.append(f"{label(record.payload.tool_use_id)}: {said}")
+    return [*lines, *reversed(answers)]
 
 
 def _batch(session: Session, items: Sequence[Waiting]) -> str:

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from fisk_ai.a2a.blocks import TRIM_NOTE
 from fisk_ai.text import gojson
 from fisk_ai.text.sanitise import for_display, for_terminal
 from fisk_ai.toolkit import envelope
@@ -29,6 +30,9 @@ NOT_SHOWN = "… arguments not shown"
 
 CUT = "\n(cut)"
 """What stands behind a text whose end is not here, unless a note of its sender does."""
+
+CUT_FOR_STREAM = "\n(cut; fisk-ai session show ID --transcript has all of it)"
+"""What stands for the note of an agent of ours, which names what no person knows."""
 
 _SHOWN_ARGUMENTS: Mapping[str, str] = {
     "memory_read": "key",
@@ -97,7 +101,8 @@ def result_text(output: str, *, is_error: bool) -> str:
     cut = envelope.parse_beginning(output)
     if cut is not None:
         command, note = cut
-        return _printed(command, f"{command.output}{note or CUT}")
+        behind = CUT_FOR_STREAM if note == TRIM_NOTE else note or CUT
+        return _printed(command, f"{command.output}{behind}")
     return _shown(output) or "(no output)"
 
 

@@ -7,22 +7,26 @@ request to the model, and in files of its own for whatever else a test counts.
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import msgspec
 
+from fisk_ai.agent.options import RunOutcome
+from fisk_ai.errors import FiskError
 from fisk_ai.faults import VARIABLE
 from fisk_ai.llm.blocks import message_from_json
 from fisk_ai.llm.model import Message, ToolResultBlock, ToolUseBlock
 from fisk_ai.sessions.file import FileStore
 from fisk_ai.sessions.records import Record, ToolResult
 from fisk_ai.sessions.store import Filter
+from fisk_ai.text import gojson
 
 
 class Ended(msgspec.Struct, forbid_unknown_fields=True):
@@ -87,6 +91,17 @@ class MortalAgent:
         """Return the lines its processes left in a file."""
         file = self.directory / name
         return file.read_bytes().splitlines() if file.exists() else []
+
+
+def drive(step: Callable[[Path, str], Coroutine[object, object, RunOutcome]]) -> None:
+    """Run one step of the driver that this process is, and print how it ended."""
+    result, error = asyncio.run(step(Path(sys.argv[1]), sys.argv[2]))
+    outcome = {
+        "reason": result.reason or "",
+        "text": result.text,
+        "error": error.code if isinstance(error, FiskError) else str(error or ""),
+    }
+    sys.stdout.buffer.write(gojson.dumps(outcome))
 
 
 def ended(done: subprocess.CompletedProcess[bytes]) -> Ended:

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from fisk_ai.cli.arguments import exported, parser_of, split_verb
+from fisk_ai.cli.arguments import CommandParser, exported, parser_of, split_verb
 from fisk_ai.cli.main import main
 from fisk_ai.cli.session import VERBS
 from fisk_ai.cli.tree import COMMANDS, find
+from fisk_ai.errors import UsageError
 
 _GROUP = frozenset({"--config", "--state-dir"})
 
@@ -74,3 +75,21 @@ def test_no_flag_takes_a_value_that_is_no_text(
         f"fisk-ai: error: the value of {words[-1]} holds bytes that are no text in this locale; "
         "write it in the locale's encoding\n"
     )
+
+
+@pytest.mark.parametrize("value", ["--dev", "-x", "-", "--dev=1"])
+def test_a_value_may_begin_with_a_dash(value: str) -> None:
+    parser = CommandParser("p", "d")
+    parser.value("--input", "TEXT", "a text")
+    parser.switch("--force", "a switch")
+    read = parser.parse_args(["--input", value, "--force"])
+    assert (read.input, read.force) == (value, True)
+
+
+def test_a_flag_of_the_command_is_no_value_of_another() -> None:
+    parser = CommandParser("p", "d")
+    parser.value("--input", "TEXT", "a text")
+    parser.switch("--force", "a switch")
+    with pytest.raises(UsageError, match=r"write --input=VALUE where it is spelled like a flag"):
+        parser.parse_args(["--input", "--force"])
+    assert parser.parse_args(["--input=--force"]).input == "--force"

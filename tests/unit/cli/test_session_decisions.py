@@ -478,6 +478,36 @@ def test_a_call_that_waits_for_a_decision_is_shown_with_what_decides(
     assert f"decide with: fisk-ai session approve one g1 --state-dir {tmp_path}, or deny" in out
 
 
+def test_a_session_whose_calls_are_all_decided_shows_the_decisions_and_how_to_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_file(tmp_path, "one", *GATED)
+    assert _session(tmp_path, "approve", "one", "g1") == 0
+    assert _session(tmp_path, "show", "one") == 0
+    assert "resume with" not in capsys.readouterr().out
+    assert _session(tmp_path, "deny", "one", "g2") == 0
+    capsys.readouterr()
+    assert _session(tmp_path, "show", "one") == 0
+    lines = [line.strip() for line in capsys.readouterr().out.splitlines()]
+    decided = lines[lines.index("Decided:") :]
+    assert 'g1 (approve): rm(n:1.0, path:"/x"): approved' in decided
+    assert any(line.startswith('g2: {"allowed":false') for line in decided)
+    assert any(line.startswith("resume with: fisk-ai run --resume one ") for line in decided)
+    assert "Waiting on:" not in lines
+
+
+def test_an_answered_question_is_shown_until_a_run_goes_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_file(tmp_path, "one", _batch(INPUT), _deferred("q3", hitl.INPUT), terminal("suspended"))
+    assert _session(tmp_path, "answer", "one", "--input", "-x") == 0
+    assert _session(tmp_path, "show", "one") == 0
+    assert 'q3: {"value":"-x"}' in capsys.readouterr().out
+    write_file(tmp_path, "two", *GATED[:1], result("g1"), result("g2"), terminal(), claim())
+    assert _session(tmp_path, "show", "two") == 0
+    assert "Decided" not in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("verb", [["approve"], ["deny"], ["answer", "--confirm", "yes"]])
 def test_a_second_decision_without_a_name_is_told_of_the_first(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], verb: list[str]
@@ -577,7 +607,7 @@ def test_a_call_that_a_process_died_in_is_named_with_how_to_go_on(
     assert "g2" not in out
     assert _session(tmp_path, "pending") == 0
     printed = capsys.readouterr()
-    assert "│ approve (in doubt) │" in printed.out
+    assert "│ in doubt │" in printed.out
     assert "a call marked so is in doubt, for it may have run already" in printed.err
     for words in (["approve"], ["approve", "g1"], ["deny"], ["answer", "--confirm", "yes"]):
         assert _session(tmp_path, words[0], "one", *words[1:]) == 1

@@ -181,6 +181,20 @@ def test_no_verb_makes_a_directory_that_is_not_there(
     )
 
 
+def test_a_resume_of_what_is_not_there_makes_nothing(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config, elsewhere = _agent(tmp_path), tmp_path / "elsewhere"
+    (elsewhere / "runs").mkdir(parents=True)
+    with (tmp_path / "agent.yaml").open("a", encoding="utf-8") as file:
+        file.write("harness: {memory: {enabled: true}}\n")
+    monkeypatch.chdir(elsewhere)
+    runs = str(elsewhere / "runs")
+    assert main(["run", "--resume", "one", "--state-dir", runs, "--config", config]) == 1
+    assert f"the session directory {runs} holds none; resume where" in capsys.readouterr().err
+    assert [path.name for path in elsewhere.iterdir()] == ["runs"]
+
+
 def _agent(folder: Path) -> str:
     config = folder / "agent.yaml"
     config.write_text("system_prompt: p\nllm: {model: m}\n", encoding="utf-8")

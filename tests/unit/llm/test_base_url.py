@@ -15,7 +15,7 @@ from fisk_ai.llm.anthropic.base_url import check_base_url, redact, sends_key_in_
     [
         "",
         "https://api.example.com",
-        "HTTPS://api.example.com/v1?x=y",
+        "HTTPS://api.example.com/v1",
         "http://localhost:1234",
         "http://127.0.0.1:8080/",
         "http://[::1]:8080",
@@ -29,6 +29,9 @@ def test_http_and_https_addresses_with_a_host_are_taken_as_they_are(value: str) 
 @pytest.mark.parametrize(
     "value",
     [
+        "https://api.example.com/v1?x=y",
+        "https://api.example.com/v1?",
+        "https://api.example.com/#top",
         "api.example.com",
         "localhost:1234",
         "//api.example.com",

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fisk_ai.a2a.blocks import TRIM_NOTE, result_block
-from fisk_ai.render.calls import CUT, call_line, result_text
+from fisk_ai.a2a.blocks import result_block
+from fisk_ai.render.calls import CUT, CUT_FOR_STREAM, call_line, result_text
 from fisk_ai.toolkit import envelope
 from fisk_ai.toolkit.contract import CommandExec
 
@@ -98,8 +98,8 @@ def test_a_large_output_is_shown_as_text_although_it_was_cut(status: int, lead: 
     printed = 'line "one" <b>\n' * 9_000
     whole = envelope.render(CommandExec(command="dump --all", exit_code=status), printed)
     shown = result_text(result_block("1", whole, is_error=False).output, is_error=False)
-    kept = shown.removeprefix(lead).removesuffix(TRIM_NOTE)
-    assert shown == f"{lead}{kept}{TRIM_NOTE}"
+    kept = shown.removeprefix(lead).removesuffix(CUT_FOR_STREAM)
+    assert shown == f"{lead}{kept}{CUT_FOR_STREAM}"
     assert printed.startswith(kept)
     assert len(kept) > 20_000
 

@@ -31,8 +31,9 @@ def check_base_url(value: str) -> str:
     """Return ``value`` when it may be used; an empty one means the provider's own address.
 
     Raises:
-        ConfigError: no http or https address with a host, or one with user information. The
-            message names the flag and the variable and shows the address as ``redact`` does.
+        ConfigError: no http or https address with a host, or one with user information, a query
+            or a fragment. The message names the flag and the variable and shows the address as
+            ``redact`` does.
     """
     if not value:
         return ""
@@ -45,6 +46,8 @@ def check_base_url(value: str) -> str:
         raise _refused(value, "names no host")
     if "@" in parts.netloc:
         raise _refused(value, "must not hold a user name or password")
+    if "?" in value or "#" in value:
+        raise _refused(value, "must not hold a query or a fragment, which no request would keep")
     return value
 
 
