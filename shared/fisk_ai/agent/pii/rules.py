@@ -7,7 +7,7 @@ part of a word.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Protocol, cast
 
@@ -37,6 +37,10 @@ class Pattern(Protocol):
 
     def finditer(self, text: bytes) -> Iterator[Match]:
         """Yield matches from left to right, none overlapping another."""
+        ...
+
+    def search(self, text: bytes) -> Match | None:
+        """Return the first match."""
         ...
 
 
@@ -108,10 +112,18 @@ class Detector:
 
 def compiled(rule: Rule) -> Detector:
     """Make a rule ready to run."""
+    return Detector(rule, _pattern(rule.pattern))
+
+
+def one_of(rules: Iterable[Rule]) -> Pattern:
+    """Return a pattern that matches where one of ``rules`` may: a single reading of the text."""
+    return _pattern(b"|".join(b"(?:" + rule.pattern + b")" for rule in rules))
+
+
+def _pattern(expression: bytes) -> Pattern:
     import re2  # noqa: PLC0415  # pyright: ignore[reportMissingTypeStubs] - it ships no types
 
     options = re2.Options()
     options.log_errors = False
     options.encoding = re2.Options.Encoding.LATIN1  # pyright: ignore[reportAttributeAccessIssue, reportUnknownMemberType] - untyped
-    pattern = cast("Pattern", re2.compile(rule.pattern, options))  # pyright: ignore[reportUnknownMemberType] - untyped
-    return Detector(rule, pattern)
+    return cast("Pattern", re2.compile(expression, options))  # pyright: ignore[reportUnknownMemberType] - untyped
