@@ -15,8 +15,6 @@ from fisk_ai.errors import SetupError
 if TYPE_CHECKING:
     from agent_worker.settings import Settings
 
-URL_VARIABLE = "FISK_AI_NATS_URL"
-
 HOSTED_START_TIMEOUT_S = 5.0
 """How long the broker is waited for where a person is looking."""
 
@@ -38,7 +36,7 @@ def connection_options(config: Config, place: Place, settings: Settings) -> Conn
         ConfigError, SetupError: the context cannot be used, or there is neither.
     """
     name = "" if place.arguments.hosted else config.nats_context
-    return _bounded(_named_or_given(name, config.identity, place, settings), place, settings)
+    return _bounded(_reached(name, config.identity, place, settings), place, settings)
 
 
 def storage_options(
@@ -62,20 +60,17 @@ def storage_options(
             )
         options = contexts.load(context, place.environ).options(purpose)
     else:
-        options = _named_or_given(context, purpose, place, settings)
+        options = _reached(context, purpose, place, settings)
     return _bounded(options, place, settings)
 
 
-def _named_or_given(name: str, purpose: str, place: Place, settings: Settings) -> ConnectOptions:
-    url = settings.nats_url.get_secret_value()
-    if name and (contexts.exists(name, place.environ) or not url):
-        return contexts.load(name, place.environ).options(purpose)
-    if url:
-        return ConnectOptions(url, purpose, creds=settings.nats_creds)
-    raise SetupError(
-        f"no broker was named; set nats_context in the configuration, or {URL_VARIABLE} to "
-        "nats://host:port",
-        key=URL_VARIABLE,
+def _reached(name: str, purpose: str, place: Place, settings: Settings) -> ConnectOptions:
+    return contexts.named_or_given(
+        name,
+        purpose,
+        place.environ,
+        url=settings.nats_url.get_secret_value(),
+        creds=settings.nats_creds,
     )
 
 

@@ -16,11 +16,11 @@ from agent_worker import logs
 from agent_worker.additions import Additions
 from agent_worker.arguments import Arguments
 from agent_worker.debug_files import DebugFiles, open_debug_files
-from agent_worker.place import URL_VARIABLE, Place, connection_options
+from agent_worker.place import Place, connection_options
 from agent_worker.storage import Storage
 from agent_worker.stores import Stores, open_at_broker, open_local
 from fisk_ai.bus.connection import Connection, connect
-from fisk_ai.bus.options import ConnectOptions
+from fisk_ai.bus.options import URL_VARIABLE, ConnectOptions
 from fisk_ai.config import Broker, Config, Mode, load
 from fisk_ai.errors import FiskError, SetupError
 from fisk_ai.llm import builtin as _providers

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from fisk_ai.bus import files
-from fisk_ai.bus.options import API_PREFIX, ConnectOptions, Tls, prefix_fault
+from fisk_ai.bus.options import API_PREFIX, URL_VARIABLE, ConnectOptions, Tls, prefix_fault
 from fisk_ai.errors import ConfigError, SetupError
 
 DEFAULT_URL: Final = "nats://127.0.0.1:4222"
@@ -99,6 +99,27 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
         if not (self.cert or self.key or self.ca or self.tls_first):
             return None
         return Tls(cert=self.cert, key=self.key, ca=self.ca, first=self.tls_first)
+
+
+def named_or_given(
+    name: str, purpose: str, environ: Mapping[str, str], *, url: str, creds: str
+) -> ConnectOptions:
+    """Return what it takes to connect to the context ``name``, else to the address ``url``.
+
+    The address counts where no context is named, or none of that name is on this machine.
+
+    Raises:
+        ConfigError, SetupError: the context cannot be used, or there is neither.
+    """
+    if name and (exists(name, environ) or not url):
+        return load(name, environ).options(purpose)
+    if url:
+        return ConnectOptions(url, purpose, creds=creds)
+    raise SetupError(
+        f"no broker was named; set nats_context in the configuration, or {URL_VARIABLE} to "
+        "nats://host:port",
+        key=URL_VARIABLE,
+    )
 
 
 def directory(environ: Mapping[str, str]) -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from fisk_ai.agent.fingerprints import fingerprint_of
@@ -35,15 +36,15 @@ async def find(
     Raises:
         FiskError: the store cannot be used, or as :func:`find_handle`.
     """
-    store = _store(flags, config, environ)
     try:
-        handle = await find_handle(
-            store,
-            flags.resume or "",
-            identity=config.identity,
-            scripted=config.llm.provider == SCRIPTED,
-            chat=chat,
-        )
+        async with _store(flags, config, environ) as store:
+            handle = await find_handle(
+                store,
+                flags.resume or "",
+                identity=config.identity,
+                scripted=config.llm.provider == SCRIPTED,
+                chat=chat,
+            )
     except FinishedError as exc:
         view = LineView(sys.stdout, sys.stderr, LineOptions(no_color=flags.no_color))
         view.answer(answer_of(exc.messages))
@@ -92,7 +93,8 @@ async def stored(
 ) -> RunState | None:
     """Return what the session of a run says; ``None`` where there is none that can be read."""
     try:
-        return await _store(flags, config, environ).load(session_id)
+        async with _store(flags, config, environ) as store:
+            return await store.load(session_id)
     except (StoreError, SetupError):
         return None
 
@@ -116,7 +118,9 @@ def _unknown(flags: RunFlags, config: Config, environ: Mapping[str, str]) -> Ref
     )
 
 
-def _store(flags: RunFlags, config: Config, environ: Mapping[str, str]) -> Store:
+def _store(
+    flags: RunFlags, config: Config, environ: Mapping[str, str]
+) -> AbstractAsyncContextManager[Store]:
     return configured_store(
         config, state_dir=flags.state_dir, root_dir=flags.root_dir, environ=environ
     )

@@ -6,14 +6,13 @@ import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.session_decision import (
     decide,
     decision_parser,
     refuse_later,
     require_decidable,
 )
-from fisk_ai.cli.session_flags import PROGRAM, store_of
+from fisk_ai.cli.session_flags import PROGRAM, with_store
 from fisk_ai.cli.session_reading import Session
 from fisk_ai.cli.session_table import label
 from fisk_ai.cli.session_waiting import Waiting, options_of
@@ -74,8 +73,10 @@ def answer(argv: Sequence[str]) -> int:
     arguments = parser.parse_args(argv)
     refuse_later(arguments)
     given = _given(arguments)
-    store = store_of(arguments)
-    run_one_shot(decide(store, arguments, given.record, fits=lambda item: item.is_deferred))
+    with_store(
+        arguments,
+        lambda store: decide(store, arguments, given.record, fits=lambda item: item.is_deferred),
+    )
     return 0
 
 

@@ -20,6 +20,7 @@ from fisk_ai.cli.session_waiting import Waiting, waiting
 from fisk_ai.cli.times import local_time
 from fisk_ai.cli.tree import NOT_BUILT
 from fisk_ai.errors import AlreadyAnsweredError, LockedError, NotBuiltError, NotDeferredError
+from fisk_ai.sessions.places import FILE_BACKEND
 from fisk_ai.sessions.records import Claim, Record, ToolResult
 from fisk_ai.sessions.store import Store
 from fisk_ai.text.gojson import RawJSON
@@ -74,8 +75,15 @@ async def decide(
         NotDeferredError: nothing waits, several things do, or not under that id.
         AlreadyAnsweredError: the call has its answer; says since when.
         LockedError: a run holds the session.
+        NotBuiltError: the session is kept at a broker.
         StoreError: it could not be read or written.
     """
+    if store.info().backend != FILE_BACKEND:
+        raise NotBuiltError(
+            "deciding about a session that is kept at a broker is not built yet; answer where its"
+            " run asks",
+            key="harness.sessions.backend",
+        )
     session = await read_with_holder(store, arguments.id)
     if session.holder:
         raise _is_running(session.run_id, session.holder)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import argparse
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TypeVar
 
 from fisk_ai.cli import stores
 from fisk_ai.cli.arguments import CommandParser
+from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.quoting import command_line
 from fisk_ai.errors import UsageError
 from fisk_ai.sessions.store import Store
@@ -93,14 +94,25 @@ def number_of(text: str | None, flag: str, *, least: int, default: int) -> int:
     return int(text)
 
 
-def store_of(arguments: argparse.Namespace) -> Store:
-    """Open the store that the flags name; raises as :func:`fisk_ai.cli.stores.open_store`."""
-    return stores.open_store(
-        config_path=arguments.config,
-        state_dir=arguments.state_dir,
-        root_dir=arguments.root_dir,
-        environ=os.environ,
-    )
+def with_store(
+    arguments: argparse.Namespace, work: Callable[[Store], Coroutine[object, object, _T]]
+) -> _T:
+    """Do ``work`` with the store that the flags name; raises as `stores.opened`, and what it does.
+
+    Raises:
+        KeyboardInterrupt: a signal cancelled it.
+    """
+
+    async def opened() -> _T:
+        async with stores.opened(
+            config_path=arguments.config,
+            state_dir=arguments.state_dir,
+            root_dir=arguments.root_dir,
+            environ=os.environ,
+        ) as store:
+            return await work(store)
+
+    return run_one_shot(opened())
 
 
 def directory_of(arguments: argparse.Namespace) -> Path | None:

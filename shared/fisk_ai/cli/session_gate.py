@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 
-from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.session_decision import (
     CALL_LIMIT,
     decide,
@@ -13,7 +12,7 @@ from fisk_ai.cli.session_decision import (
     refuse_later,
     require_decidable,
 )
-from fisk_ai.cli.session_flags import PROGRAM, store_of
+from fisk_ai.cli.session_flags import PROGRAM, with_store
 from fisk_ai.cli.session_reading import Session
 from fisk_ai.cli.session_table import label
 from fisk_ai.cli.session_waiting import Waiting
@@ -54,8 +53,7 @@ def approve(argv: Sequence[str]) -> int:
             "run asks",
             key="--always",
         )
-    store = store_of(arguments)
-    run_one_shot(decide(store, arguments, _approve, fits=_is_undecided))
+    with_store(arguments, lambda store: decide(store, arguments, _approve, fits=_is_undecided))
     return 0
 
 
@@ -66,8 +64,7 @@ def deny(argv: Sequence[str]) -> int:
     )
     arguments = parser.parse_args(argv)
     refuse_later(arguments)
-    store = store_of(arguments)
-    run_one_shot(decide(store, arguments, _deny, fits=_is_gated))
+    with_store(arguments, lambda store: decide(store, arguments, _deny, fits=_is_gated))
     return 0
 
 

@@ -7,14 +7,13 @@ import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.session_flags import (
     PROGRAM,
     add_page,
     directory_of,
     page_of,
     parser_of,
-    store_of,
+    with_store,
 )
 from fisk_ai.cli.session_table import listing, newest_first
 from fisk_ai.render.width import terminal_width
@@ -34,7 +33,7 @@ def ls(argv: Sequence[str]) -> int:
     add_page(parser)
     arguments = parser.parse_args(argv)
     page = page_of(arguments)
-    rows = run_one_shot(store_of(arguments).list(Filter()))
+    rows = with_store(arguments, lambda store: store.list(Filter()))
     directory = directory_of(arguments)
     left_out = left_out_of(directory, rows)
     if rows:

@@ -6,9 +6,8 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.session_advice import IN_DOUBT, UNASKED, mark_of, running
-from fisk_ai.cli.session_flags import add_page, directory_of, page_of, parser_of, store_of
+from fisk_ai.cli.session_flags import add_page, directory_of, page_of, parser_of, with_store
 from fisk_ai.cli.session_json import machine_text, present
 from fisk_ai.cli.session_ls import left_out_of, say_left_out
 from fisk_ai.cli.session_reading import Session, read_with_holder
@@ -43,7 +42,7 @@ def pending(argv: Sequence[str]) -> int:
     add_page(parser)
     arguments = parser.parse_args(argv)
     page = page_of(arguments)
-    sessions, rows, held = run_one_shot(_collect(store_of(arguments)))
+    sessions, rows, held = with_store(arguments, _collect)
     shown = page.cut(rows, "calls")
     if arguments.json:
         print(machine_text({"calls": [_members(row) for row in shown]}))

@@ -7,10 +7,9 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.session_calls import Call, calls_of
 from fisk_ai.cli.session_document import deferral
-from fisk_ai.cli.session_flags import number_of, parser_of, store_of
+from fisk_ai.cli.session_flags import number_of, parser_of, with_store
 from fisk_ai.cli.session_json import machine_text, present
 from fisk_ai.cli.session_patterns import Match, match_of
 from fisk_ai.cli.session_reading import read
@@ -55,7 +54,7 @@ def query(argv: Sequence[str]) -> int:
             key="--results-only",
         )
     wanted = _filter(arguments)
-    session = run_one_shot(read(store_of(arguments), arguments.id))
+    session = with_store(arguments, lambda store: read(store, arguments.id))
     found = [call for call in calls_of(session.records) if wanted.keeps(call)]
     if arguments.json:
         calls = [_members(call, arguments) for call in found]

@@ -7,8 +7,7 @@ import sys
 import time
 from collections.abc import Sequence
 
-from fisk_ai.cli.one_shot import run_one_shot
-from fisk_ai.cli.session_flags import directory_of, parser_of, store_of
+from fisk_ai.cli.session_flags import directory_of, parser_of, with_store
 from fisk_ai.cli.session_ls import left_out_of, say_left_out
 from fisk_ai.cli.session_table import label
 from fisk_ai.errors import (
@@ -39,13 +38,18 @@ def rm(argv: Sequence[str]) -> int:
     if arguments.older_than is None:
         if not arguments.ids:
             parser.error("the following arguments are required: id")
-        store = store_of(arguments)
-        run_one_shot(_remove_named(store, arguments.ids, dry_run=bool(arguments.dry_run)))
+        with_store(
+            arguments,
+            lambda store: _remove_named(store, arguments.ids, dry_run=bool(arguments.dry_run)),
+        )
         return 0
     before_ns = time.time_ns() - _age_ns(arguments.older_than)
-    store = store_of(arguments)
-    aged = _Aged(store, before_ns=before_ns, with_open=bool(arguments.open))
-    listed = run_one_shot(aged.remove(dry_run=bool(arguments.dry_run)))
+    listed = with_store(
+        arguments,
+        lambda store: _Aged(store, before_ns=before_ns, with_open=bool(arguments.open)).remove(
+            dry_run=bool(arguments.dry_run)
+        ),
+    )
     say_left_out(left_out_of(directory_of(arguments), listed))
     return 0
 

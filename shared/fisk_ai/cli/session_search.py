@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import get_args
 
-from fisk_ai.cli.one_shot import run_one_shot
-from fisk_ai.cli.session_flags import add_page, directory_of, page_of, parser_of, store_of
+from fisk_ai.cli.session_flags import add_page, directory_of, page_of, parser_of, with_store
 from fisk_ai.cli.session_json import machine_text, present
 from fisk_ai.cli.session_ls import left_out_of, say_left_out
 from fisk_ai.cli.session_patterns import Match, match_of
@@ -57,7 +56,7 @@ def search(argv: Sequence[str]) -> int:
     """Print the sessions that the arguments ask for."""
     arguments = _parser().parse_args(argv)
     page, wanted = page_of(arguments), _wanted(arguments)
-    rows = run_one_shot(store_of(arguments).list(Filter()))
+    rows = with_store(arguments, lambda store: store.list(Filter()))
     kept = [row for row in rows if wanted.keeps(row)]
     nameless = [row for row in kept if wanted.identity is not None and not row.agent]
     found = newest_first([row for row in kept if wanted.identity in (None, row.agent)])

@@ -6,10 +6,9 @@ import os
 from collections.abc import Sequence
 
 from fisk_ai.cli.arguments import exported
-from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.session_advice import Advice
 from fisk_ai.cli.session_document import document
-from fisk_ai.cli.session_flags import parser_of, store_of
+from fisk_ai.cli.session_flags import parser_of, with_store
 from fisk_ai.cli.session_reading import read_with_holder
 
 
@@ -21,7 +20,7 @@ def show(argv: Sequence[str]) -> int:
     parser.switch("--thinking", "with --transcript: show reasoning")
     parser.switch("--no-tui", "with --transcript: leave out what tools gave back")
     arguments = parser.parse_args(argv)
-    session = run_one_shot(read_with_holder(store_of(arguments), arguments.id))
+    session = with_store(arguments, lambda store: read_with_holder(store, arguments.id))
     print(document(session, Advice(session, arguments)))
     if not arguments.transcript:
         return 0

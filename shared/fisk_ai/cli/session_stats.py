@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.session_calls import Call, calls_of
 from fisk_ai.cli.session_document import tokens_line
-from fisk_ai.cli.session_flags import parser_of, store_of
+from fisk_ai.cli.session_flags import parser_of, with_store
 from fisk_ai.cli.session_json import machine_text, present
 from fisk_ai.cli.session_reading import Session, read
 from fisk_ai.cli.session_table import label
@@ -81,7 +80,7 @@ def stats(argv: Sequence[str]) -> int:
     parser.add_argument("id", help="the session's id")
     parser.switch("--json", "print JSON for other programs")
     arguments = parser.parse_args(argv)
-    session = run_one_shot(read(store_of(arguments), arguments.id))
+    session = with_store(arguments, lambda store: read(store, arguments.id))
     tools = _by_tool(calls_of(session.records))
     if arguments.json:
         print(machine_text(_members(session, tools)))

@@ -6,7 +6,9 @@ a directory that is not there holds no session, and is not there afterwards.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,48 +17,52 @@ from fisk_ai.sessions.file_directory import directory_of
 from fisk_ai.sessions.places import FILE_BACKEND, StoreConfig, root_directory
 
 if TYPE_CHECKING:
+    from fisk_ai.bus.jetstream import JetStream
     from fisk_ai.config import Config
     from fisk_ai.sessions.store import Store
 
 
-def open_store(
+@asynccontextmanager
+async def opened(
     *,
     config_path: str | None,
     state_dir: str | None,
     root_dir: str | None,
     environ: Mapping[str, str],
-) -> Store:
-    """Open the store of ``fisk-ai session``, which need not be fit for writing.
+) -> AsyncGenerator[Store]:
+    """Give the store of ``fisk-ai session``, which need not be fit for writing.
 
     Raises:
         ConfigError: the configuration cannot be used, or names another backend than the flags.
-        SetupError: the store cannot be used.
+        SetupError: the store, or the broker it is kept at, cannot be used.
     """
     if config_path is None:
         base = root_directory(root_dir)
         written = StoreConfig(store_dir=base, environ=environ, read_only=True)
-        return choice.open_store(FILE_BACKEND, written, state_dir=state_dir)
+        yield choice.open_store(FILE_BACKEND, written, state_dir=state_dir)
+        return
     from fisk_ai.config import Mode, load  # noqa: PLC0415 - pydantic, only where a file is read
 
     config = load(Path(config_path), Mode.LENIENT)
-    return configured_store(config, state_dir=state_dir, root_dir=root_dir, environ=environ)
+    async with configured_store(
+        config, state_dir=state_dir, root_dir=root_dir, environ=environ
+    ) as store:
+        yield store
 
 
-def configured_store(
+@asynccontextmanager
+async def configured_store(
     config: Config,
     *,
     state_dir: str | None,
     root_dir: str | None,
     environ: Mapping[str, str],
-) -> Store:
-    """Open the store that ``config`` names, with the flags' directories in place of its own.
+) -> AsyncGenerator[Store]:
+    """Give the store that ``config`` names, with the flags' directories in place of its own.
 
     Raises:
-        ConfigError, SetupError: as :func:`open_store`.
+        ConfigError, SetupError: as :func:`opened`.
     """
-    from fisk_ai.config.standing import refuse_unbuilt  # noqa: PLC0415 - whoever has a config
-
-    refuse_unbuilt(config, below="harness.sessions")
     declared = config.harness.sessions
     with config.placing():
         written = StoreConfig(
@@ -64,8 +70,40 @@ def configured_store(
             store_dir=root_directory(root_dir, config.root_directory),
             environ=environ,
             read_only=True,
+            identity=config.identity,
         )
-        return choice.open_store(declared.backend, written, state_dir=state_dir)
+        local = bool(state_dir) or not choice.needs_broker(declared.backend)
+        store = choice.open_store(declared.backend, written, state_dir=state_dir) if local else None
+    if store is not None:
+        yield store
+        return
+    async with _streams(config, environ) as js:
+        with config.placing():
+            store = choice.open_store(declared.backend, replace(written, js=js), state_dir=None)
+        await store.bind()
+        yield store
+
+
+@asynccontextmanager
+async def _streams(config: Config, environ: Mapping[str, str]) -> AsyncGenerator[JetStream]:
+    """Connect to where the sessions of ``config`` are kept, as its worker does."""
+    from fisk_ai.bus import contexts  # noqa: PLC0415 - the NATS client, for few commands
+    from fisk_ai.bus.connection import connect  # noqa: PLC0415 - likewise
+    from fisk_ai.bus.jetstream import JetStream  # noqa: PLC0415 - likewise
+
+    named = str(config.harness.sessions.options.get("nats_context") or config.nats_context)
+    options = contexts.named_or_given(
+        named,
+        f"sessions of {config.identity}",
+        environ,
+        url=environ.get("FISK_AI_NATS_URL", "").strip(),
+        creds=environ.get("FISK_AI_NATS_CREDS", "").strip(),
+    )
+    connection = await connect(options)
+    try:
+        yield JetStream(connection, api_prefix=options.api_prefix)
+    finally:
+        await connection.drain()
 
 
 def session_directory(
@@ -78,7 +116,7 @@ def session_directory(
     """Return where ``fisk-ai session`` finds its files; ``None`` for a backend without any.
 
     Raises:
-        ConfigError: as :func:`open_store`.
+        ConfigError: as :func:`opened`.
     """
     if config_path is None:
         options = {"directory": str(Path(state_dir).absolute())} if state_dir else {}

@@ -90,7 +90,6 @@ RESERVED: Final = ("remote_agents",)
 _REMOVE_ENTRIES: Final = "remove its entries"
 _REMOVE_BLOCK: Final = "remove the block"
 _SWITCH_OFF: Final = "remove the block or set enabled: false"
-_TO_FILE: Final = 'set it to "file"'
 
 UNBUILT: Final = (
     Unbuilt("remote_tools", lambda c: c.remote_tools, _REMOVE_ENTRIES),
@@ -126,19 +125,7 @@ UNBUILT: Final = (
         'set it to "deny"',
         value="park",
     ),
-    Unbuilt(
-        "harness.memory.backend",
-        lambda c: c.harness.memory.enabled and c.harness.memory.backend == "jetstream",
-        _TO_FILE,
-        value="jetstream",
-    ),
     Unbuilt("harness.knowledge", lambda c: c.harness.knowledge.enabled, _SWITCH_OFF),
-    Unbuilt(
-        "harness.sessions.backend",
-        lambda c: c.harness.sessions.backend == "jetstream",
-        _TO_FILE,
-        value="jetstream",
-    ),
     Unbuilt("telemetry", lambda c: c.telemetry.enabled, _SWITCH_OFF),
 )
 

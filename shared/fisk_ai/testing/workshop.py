@@ -42,11 +42,15 @@ class Worker:
 
 @dataclass(slots=True)
 class Workshop:
-    """Starts workers in one directory, where ``agent.yaml`` and ``script.yaml`` lie."""
+    """Starts workers in one directory, where ``agent.yaml`` and ``script.yaml`` lie.
+
+    Their sessions are files below it, unless ``state`` is empty: then where ``agent.yaml`` says.
+    """
 
     directory: Path
     url: str
     application: FakeApplication
+    state: str = "state"
     workers: list[Worker] = field(default_factory=list[Worker])
 
     @property
@@ -76,8 +80,7 @@ class Workshop:
             *program,
             "--config",
             self.directory / "agent.yaml",
-            "--state-dir",
-            self.directory / "state",
+            *(("--state-dir", self.directory / self.state) if self.state else ()),
             *(arguments or ("--hosted", "--script", str(self.directory / "script.yaml"))),
             *flags,
             stdin=asyncio.subprocess.DEVNULL,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from fisk_ai.cli.handles import FinishedError, Handle, find_handle
-from fisk_ai.cli.stores import open_store
+from fisk_ai.cli.stores import opened
 from fisk_ai.errors import ConfigError, CorruptError, RefusedError, UsageError
 from fisk_ai.sessions.file import FileStore
 from fisk_ai.sessions.fold import answer_of
@@ -110,8 +110,11 @@ async def test_a_damaged_session_is_not_taken_for_a_token(tmp_path: Path) -> Non
         await find_handle(store, "known", identity="cow", scripted=True)
 
 
-def test_a_state_directory_is_refused_beside_another_backend(tmp_path: Path) -> None:
+async def test_a_state_directory_is_refused_beside_another_backend(tmp_path: Path) -> None:
     config = tmp_path / "agent.yaml"
     config.write_text("harness: {sessions: {backend: cloud}}\n", encoding="utf-8")
     with pytest.raises(ConfigError):
-        open_store(config_path=str(config), state_dir=str(tmp_path), root_dir=None, environ={})
+        async with opened(
+            config_path=str(config), state_dir=str(tmp_path), root_dir=None, environ={}
+        ):
+            raise AssertionError(config)

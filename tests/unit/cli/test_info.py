@@ -244,7 +244,7 @@ def test_sessions_in_a_stream_are_described_and_the_session_store_is_not_opened(
     assert "Stream: S" in out
     assert "Context: prod" in out
     assert "Prefix: (derived from the stream at connect time)" in out
-    assert 'harness.sessions.backend "jetstream" is not built yet: set it to "file"' in err[0]
+    assert not any("harness.sessions" in line for line in err)
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,8 @@ from __future__ import annotations
 import asyncio
 import os
 import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import pytest
@@ -127,10 +129,11 @@ class _Busy(FileStore):
 def test_a_session_that_was_gone_on_with_meanwhile_is_spared(
     store: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def busy(_: object) -> FileStore:
-        return _Busy(store)
+    @asynccontextmanager
+    async def busy(**_: object) -> AsyncGenerator[FileStore]:
+        yield _Busy(store)
 
-    monkeypatch.setattr("fisk_ai.cli.session_rm.store_of", busy)
+    monkeypatch.setattr("fisk_ai.cli.stores.opened", busy)
     assert _rm(store, "--older-than", "7d") == 0
     assert _left(store) == {"done-old", "done-new", "parked-old", "open-old"}
 

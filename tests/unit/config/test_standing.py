@@ -158,14 +158,6 @@ def test_a_working_key_is_read_outside_the_configuration(
             "harness.knowledge is not built yet: remove the block or set enabled: false",
         ),
         (
-            "harness: {memory: {enabled: true, backend: jetstream}}",
-            'harness.memory.backend "jetstream" is not built yet: set it to "file"',
-        ),
-        (
-            "harness: {sessions: {backend: jetstream}}",
-            'harness.sessions.backend "jetstream" is not built yet: set it to "file"',
-        ),
-        (
             "telemetry: {enabled: true}",
             "telemetry is not built yet: remove the block or set enabled: false",
         ),
