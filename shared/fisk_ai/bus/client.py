@@ -56,6 +56,11 @@ class Client(NatsClient):
             raise errors.SecureConnWantedError
         return super()._connect_command()
 
+    @property
+    def server_version(self) -> str:
+        """What the server calls its version; empty before the first connection."""
+        return str(self._server_info.get("version", ""))
+
     def forget_unsent(self) -> None:
         """Drop what waits for a broker that is away; closing would write it to a closed socket."""
         if not self.is_connected:

@@ -67,6 +67,11 @@ class Connection:
         return self._client.max_payload
 
     @property
+    def server_version(self) -> str:
+        """What the server calls its version."""
+        return self._client.server_version
+
+    @property
     def shed(self) -> int:
         """How many messages were dropped because they came faster than they were read."""
         return self._health.shed

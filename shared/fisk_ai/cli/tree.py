@@ -41,7 +41,11 @@ COMMANDS = (
     Command(name="mcp", help="Serve the tools over MCP"),
     Command(name="serve", help="Serve the agent to others"),
     Command(name="discover", help="Show the card of another agent"),
-    Command(name="provision", help="Print or apply the storage an agent needs"),
+    Command(
+        name="provision",
+        help="Print or apply the storage an agent needs",
+        module="fisk_ai.cli.provision",
+    ),
     Command(name="turn", help="Inspect durable turns that failed"),
 )
 

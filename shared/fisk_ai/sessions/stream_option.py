@@ -49,6 +49,11 @@ def stream_of(config: StoreConfig) -> str:
 def creation(stream: str) -> str:
     """Return the command that makes a stream as sessions need it."""
     return (
-        f"nats stream add {stream} --subjects 'fisk.sessions.>' --max-msgs-per-subject=1"
+        f"nats stream add {stream} --subjects '{subjects_of(stream)}' --max-msgs-per-subject=1"
         " --discard=new --discard-per-subject"
     )
+
+
+def subjects_of(stream: str) -> str:
+    """Return the subjects of a new stream; no two streams of a broker may share any."""
+    return f"fisk.sessions.{stream}.>"

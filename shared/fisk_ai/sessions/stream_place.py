@@ -7,14 +7,14 @@ record is refused before a run begins. Rules: ``docs/reference/sessions.md``.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from fisk_ai.bus.jetstream import NO_STREAM, JetStream
 from fisk_ai.bus.stream_info import StreamConfig
 from fisk_ai.errors import BusError, SetupError, StreamError
-from fisk_ai.sessions.stream_option import OPTION_KEY, creation
+from fisk_ai.sessions.stream_option import OPTION_KEY, creation, subjects_of
 from fisk_ai.text.ids import valid_session_id
 
 MESSAGE_SIZE_BYTES: Final = 1_048_576
@@ -86,7 +86,7 @@ async def bind(js: JetStream, stream: str) -> Place:
 
 
 def _prefix(config: StreamConfig) -> str:
-    return next(s for s in config.subjects if s.endswith(".>")).removesuffix(".>")
+    return _wild(config.subjects)[0].removesuffix(".>")
 
 
 def _faults(config: StreamConfig) -> list[str]:
@@ -94,15 +94,25 @@ def _faults(config: StreamConfig) -> list[str]:
     return [fault for check in _CHECKS if (fault := check(config))]
 
 
+def keeps_sessions(subjects: Sequence[str]) -> bool:
+    """Say whether records can lie on ``subjects``: one with wildcards, ``<prefix>.>``."""
+    wild = _wild(subjects)
+    if len(wild) != 1:
+        return False
+    *prefix, last = wild[0].split(".")
+    return bool(prefix) and last == ">" and all(map(_PREFIX_TOKEN.fullmatch, prefix))
+
+
+def _wild(subjects: Sequence[str]) -> list[str]:
+    return [subject for subject in subjects if set(subject.split(".")) & {"*", ">"}]
+
+
 def _wrong_subjects(config: StreamConfig) -> str:
-    wild = [subject for subject in config.subjects if set(subject.split(".")) & {"*", ">"}]
-    if len(wild) == 1:
-        tokens = wild[0].split(".")
-        if len(tokens) > 1 and tokens[-1] == ">" and all(map(_PREFIX_TOKEN.fullmatch, tokens[:-1])):
-            return ""
+    if keeps_sessions(config.subjects):
+        return ""
     return (
-        f"its subjects with wildcards are {wild}, and one of the shape prefix.> is needed:"
-        " set --subjects 'fisk.sessions.>'"
+        f"its subjects with wildcards are {_wild(config.subjects)}, and one of the shape prefix.>"
+        f" is needed: set --subjects '{subjects_of(config.name)}'"
     )
 
 

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import cast
+from typing import Protocol, cast
 
 from fisk_ai.testing.application import FakeApplication
 
@@ -105,6 +105,42 @@ class Workshop:
                 await worker.process.communicate()
             if worker.owner_fd >= 0:
                 worker.disown()
+
+
+@dataclass(frozen=True, slots=True)
+class Typed:
+    """What a command that was typed printed, and its exit code."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Types(Protocol):
+    """Types ``fisk-ai`` with words and variables of its own."""
+
+    async def __call__(self, *words: str, **environ: str) -> Typed:
+        """Return what came of it."""
+        ...
+
+
+def typing_in(directory: Path) -> Types:
+    """Return what types commands in ``directory``, which is also the home of whoever types."""
+
+    async def types(*words: str, **environ: str) -> Typed:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable,
+            *("-P", "-m", "fisk_ai.cli", *words),
+            stdin=asyncio.subprocess.DEVNULL,
+            stdout=asyncio.subprocess.PIPE,
+            stderr=asyncio.subprocess.PIPE,
+            cwd=directory,
+            env={**os.environ, "HOME": str(directory), **environ},
+        )
+        out, err = await asyncio.wait_for(process.communicate(), 15)
+        return Typed(process.returncode or 0, out.decode(), err.decode())
+
+    return types
 
 
 def _read_all(descriptor: int) -> list[bytes]:

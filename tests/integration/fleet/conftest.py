@@ -15,7 +15,7 @@ from fisk_ai.sessions.jetstream import StreamStore
 from fisk_ai.sessions.presence import Presence
 from fisk_ai.testing.application import FakeApplication, FakeCommand
 from fisk_ai.testing.broker import connected, running_broker
-from fisk_ai.testing.workshop import Workshop
+from fisk_ai.testing.workshop import Types, Workshop, typing_in
 
 CONFIG = """\
 identity: watchman
@@ -79,3 +79,8 @@ async def fleet(broker: Broker, tmp_path: Path) -> AsyncIterator[Workshop]:
     yield shop
     shop.gate.touch()
     await shop.close()
+
+
+@pytest.fixture
+def fleet_types(fleet: Workshop) -> Types:
+    return typing_in(fleet.directory)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import os
-import sys
-from dataclasses import dataclass
 
 import pytest
 
@@ -15,9 +11,11 @@ from fisk_ai.bus.jetstream import JetStream
 from fisk_ai.sessions.jetstream import StreamStore
 from fisk_ai.sessions.store import Filter
 from fisk_ai.testing.session_records import assistant, result, terminal, write
-from fisk_ai.testing.workshop import Workshop
+from fisk_ai.testing.workshop import Types, Workshop
 
 pytestmark = pytest.mark.integration
+
+AGENT = ("--config", "agent.yaml")
 
 HOSTED = """\
 identity: watchman
@@ -30,55 +28,34 @@ harness:
 """
 
 
-@dataclass(frozen=True)
-class Typed:
-    code: int
-    out: str
-    err: str
-
-
-async def _types(fleet: Workshop, *words: str, **environ: str) -> Typed:
-    process = await asyncio.create_subprocess_exec(
-        sys.executable,
-        *("-P", "-m", "fisk_ai.cli", *words, "--config", str(fleet.directory / "agent.yaml")),
-        stdin=asyncio.subprocess.DEVNULL,
-        stdout=asyncio.subprocess.PIPE,
-        stderr=asyncio.subprocess.PIPE,
-        cwd=fleet.directory,
-        env={**os.environ, "HOME": str(fleet.directory), **environ},
-    )
-    out, err = await asyncio.wait_for(process.communicate(), 15)
-    return Typed(process.returncode or 0, out.decode(), err.decode())
-
-
 async def test_sessions_of_a_stream_are_listed_shown_and_removed_over_the_broker(
-    fleet: Workshop, js: JetStream, runs: StreamStore
+    fleet: Workshop, js: JetStream, runs: StreamStore, fleet_types: Types
 ) -> None:
     await write(runs, "one", assistant("a", say="Moo"), result("a"), terminal())
     reached = {"FISK_AI_NATS_URL": fleet.url}
-    listed = await _types(fleet, "session", "ls", **reached)
+    listed = await fleet_types("session", "ls", *AGENT, **reached)
     assert (listed.code, listed.err) == (0, "")
     assert "one" in listed.out
-    shown = await _types(fleet, "session", "show", "one", "--transcript", **reached)
+    shown = await fleet_types("session", "show", "one", "--transcript", *AGENT, **reached)
     assert "Status: completed" in shown.out
     assert "Moo" in shown.out
-    removed = await _types(fleet, "session", "rm", "one", **reached)
+    removed = await fleet_types("session", "rm", "one", *AGENT, **reached)
     assert removed.out == "Removed session one\n"
     assert await runs.list(Filter()) == []
 
 
 async def test_a_decision_about_a_session_at_a_broker_is_refused_in_words(
-    fleet: Workshop, js: JetStream, runs: StreamStore
+    fleet: Workshop, js: JetStream, runs: StreamStore, fleet_types: Types
 ) -> None:
     await write(runs, "one", assistant("a"), terminal("suspended"))
-    done = await _types(fleet, "session", "approve", "one", FISK_AI_NATS_URL=fleet.url)
+    done = await fleet_types("session", "approve", "one", *AGENT, FISK_AI_NATS_URL=fleet.url)
     assert done.code == 1
     assert "deciding about a session that is kept at a broker is not built yet" in done.err
     assert (await runs.load("one")).last_seq == 3
 
 
 async def test_a_terminals_agent_keeps_its_session_at_the_broker_of_its_context(
-    fleet: Workshop, js: JetStream, runs: StreamStore, broker: Broker
+    fleet: Workshop, js: JetStream, runs: StreamStore, broker: Broker, fleet_types: Types
 ) -> None:
     fleet.write("agent.yaml", HOSTED.format(application=fleet.application.path))
     fleet.write("script.yaml", "turns: [{say: kept elsewhere}]\n")
@@ -87,14 +64,14 @@ async def test_a_terminals_agent_keeps_its_session_at_the_broker_of_its_context(
     context = {"url": broker.url, "user": broker.user, "password": broker.password}
     (contexts / "fleet.json").write_text(json.dumps(context))
     script = str(fleet.directory / "script.yaml")
-    done = await _types(fleet, "run", "--no-tui", "--script", script, "go")
+    done = await fleet_types("run", "--no-tui", "--script", script, "go", *AGENT)
     assert (done.code, done.out) == (0, "kept elsewhere\n")
     (row,) = await runs.list(Filter())
     assert row.status == "completed"
 
 
 async def test_a_terminals_agent_without_a_context_says_that_it_needs_one(
-    fleet: Workshop, js: JetStream
+    fleet: Workshop, js: JetStream, fleet_types: Types
 ) -> None:
     fleet.write(
         "agent.yaml",
@@ -102,7 +79,7 @@ async def test_a_terminals_agent_without_a_context_says_that_it_needs_one(
     )
     fleet.write("script.yaml", "turns: [{say: no}]\n")
     script = str(fleet.directory / "script.yaml")
-    done = await _types(fleet, "run", "--no-tui", "--script", script, "go")
+    done = await fleet_types("run", "--no-tui", "--script", script, "go", *AGENT)
     assert done.code == 1
     assert "nats_context" in done.err
     assert len(done.err.strip().splitlines()) == 1

@@ -137,7 +137,7 @@ def test_a_key_behind_a_misspelled_flag_is_not_repeated(
         assert part not in printed
 
 
-@pytest.mark.parametrize("name", ["knowledge", "rag", "k", "mcp", "serve", "discover", "provision"])
+@pytest.mark.parametrize("name", ["knowledge", "rag", "k", "mcp", "serve", "discover", "turn"])
 def test_a_command_of_a_later_release_is_refused_as_such(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
