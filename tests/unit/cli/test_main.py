@@ -144,7 +144,8 @@ def test_a_command_of_a_later_release_is_refused_as_such(
     assert main([name, "--any", "thing"]) == 1
     err = capsys.readouterr().err
     assert err.startswith("fisk-ai: error: fisk-ai ")
-    assert err.endswith(" is not built yet; this release has: run, session, info, completion\n")
+    has = "run, session, info, completion, provision"
+    assert err.endswith(f" is not built yet; this release has: {has}\n")
 
 
 def test_a_character_that_the_output_cannot_carry_has_a_plain_form() -> None:
