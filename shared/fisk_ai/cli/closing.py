@@ -117,8 +117,9 @@ class Closing:
         resume = self.way_back.resume(session_id)
         if code == NO_ROOM:
             self.view.note(
-                "a resume sends the same again and is refused again: begin a new conversation, or"
-                f" set llm.model to a model with more room and go on with: {resume} --force"
+                "a resume sends the same again and is refused again: begin a new conversation;"
+                " where the error speaks of a model with more room, set it and go on with:"
+                f" {resume} --force"
             )
             return
         self.view.note(f"resume with: {resume}")

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from fisk_ai.cli.session_flags import (
-    PROGRAM,
     add_page,
+    command_of,
     directory_of,
     page_of,
     parser_of,
@@ -41,7 +41,7 @@ def ls(argv: Sequence[str]) -> int:
         page.say_more(rows, "sessions")
     else:
         print(_UNREADABLE if left_out else _none(arguments, directory))
-    say_left_out(left_out)
+    say_left_out(left_out, arguments)
     return 0
 
 
@@ -53,15 +53,13 @@ def left_out_of(directory: Path | None, rows: Sequence[RunInfo]) -> list[str]:
     return [name for name in left_out if valid_session_id(name)]
 
 
-def say_left_out(names: Sequence[str]) -> None:
+def say_left_out(names: Sequence[str], arguments: argparse.Namespace) -> None:
     """Say on standard error that sessions are missing in what was printed."""
     if not names:
         return
     what = "1 session is" if len(names) == 1 else f"{len(names)} sessions are"
-    print(
-        f"{what} left out, which cannot be read: '{PROGRAM} show {names[0]}' says why",
-        file=sys.stderr,
-    )
+    show = command_of(("session", "show", names[0]), arguments)
+    print(f"{what} left out, which cannot be read; to read why: {show}", file=sys.stderr)
 
 
 def _none(arguments: argparse.Namespace, directory: Path | None) -> str:

@@ -55,7 +55,7 @@ def pending(argv: Sequence[str]) -> int:
     for session in held:
         print(f"session {session.run_id} runs {running(session)}", file=sys.stderr)
     page.say_more(rows, "calls")
-    say_left_out(left_out_of(directory_of(arguments), sessions))
+    say_left_out(left_out_of(directory_of(arguments), sessions), arguments)
     return 0
 
 

@@ -50,7 +50,7 @@ def rm(argv: Sequence[str]) -> int:
             dry_run=bool(arguments.dry_run)
         ),
     )
-    say_left_out(left_out_of(directory_of(arguments), listed))
+    say_left_out(left_out_of(directory_of(arguments), listed), arguments)
     return 0
 
 

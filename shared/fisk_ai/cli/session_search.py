@@ -68,7 +68,7 @@ def search(argv: Sequence[str]) -> int:
         _print(shown, arguments)
         _say_nameless(len(nameless))
     page.say_more(found, "sessions")
-    say_left_out(left_out_of(directory_of(arguments), rows))
+    say_left_out(left_out_of(directory_of(arguments), rows), arguments)
     return 0
 
 

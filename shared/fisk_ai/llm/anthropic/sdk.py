@@ -117,8 +117,9 @@ def _translated(address: str, attempts: Attempts) -> Generator[None]:
         text = f"the model API at {address} did not answer in time"
         raise ProviderError(text, failure="timeout") from None
     except anthropic.APIConnectionError as exc:
-        text = f"the model API at {address} cannot be reached: {reason(exc)}"
-        raise ProviderError(text) from None
+        answered = isinstance(exc.__cause__, (httpx2.DecodingError, httpx2.RemoteProtocolError))
+        what = "gave an answer that cannot be read" if answered else "cannot be reached"
+        raise ProviderError(f"the model API at {address} {what}: {reason(exc)}") from None
     except ReplyTooLargeError as exc:
         raise ProviderError(f"the model API at {address} was left: {exc}") from None
     except (anthropic.AnthropicError, httpx2.HTTPError) as exc:
