@@ -19,7 +19,7 @@ from fisk_ai.toolkit.gate import control_error
 
 T = TypeVar("T")
 
-_ENDS = (SystemExit, KeyboardInterrupt, GeneratorExit, BaseExceptionGroup)
+ENDS = (SystemExit, KeyboardInterrupt, GeneratorExit, BaseExceptionGroup)
 """What ends a process, or may hold what does."""
 
 GRACE_S = 3.0
@@ -117,16 +117,13 @@ async def _wait(
 
 
 async def _contained(work: Callable[[], Awaitable[T]]) -> T:
+    # Such an exception would leave the task through the event loop and end it.
     try:
         return await work()
-    except (Exception, asyncio.CancelledError):
+    except ExceptionGroup:
         raise
-    except _ENDS as exc:  # it would leave the task through the event loop and end it
+    except ENDS as exc:
         raise StrayError(f"tried to end the process ({type(exc).__name__})") from exc
-    except BaseException as exc:
-        raise StrayError(
-            f"raised {type(exc).__name__}, which is no Exception: {said(exc)}"
-        ) from exc
 
 
 def _take_over(context: contextvars.Context) -> None:

@@ -7,12 +7,13 @@ something else than its point takes: that is told in words instead of crashing t
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields, replace
 from types import NoneType
 from typing import TypeVar
 
-from fisk_ai.agent.apart import GRACE_S, OutOfTimeError, StrayError, apart
+from fisk_ai.agent.apart import ENDS, GRACE_S, OutOfTimeError, StrayError, apart, said
 from fisk_ai.agent.hooks import AtRunEnd, Hooks, PromptVerdict, Replacement, ToolVerdict
 from fisk_ai.errors import RefusedError
 
@@ -62,7 +63,7 @@ def _bounded(
     async def call(told: AtRunEnd) -> None:
         try:
             await apart(
-                lambda: hook(told),
+                lambda: _failing_in_words(hook, told),
                 f"the {_LAST} hook",
                 limit_s=RUN_END_S,
                 grace_s=GRACE_S,
@@ -75,6 +76,20 @@ def _bounded(
             raise RefusedError(f"it did not end in time and {end}") from exc
 
     return call
+
+
+async def _failing_in_words(hook: Callable[[AtRunEnd], Awaitable[None]], told: AtRunEnd) -> None:
+    """Call the last hook; what it raises and is no exception of a program is told like any other.
+
+    Raises:
+        RefusedError: it raised such a thing.
+    """
+    try:
+        await hook(told)
+    except (Exception, asyncio.CancelledError, *ENDS):
+        raise
+    except BaseException as exc:
+        raise RefusedError(f"it raised {type(exc).__name__}: {said(exc)}") from exc
 
 
 def _apart(name: str, hook: Callable[[P], Awaitable[R]]) -> Callable[[P], Awaitable[R]]:

@@ -87,7 +87,6 @@ def results(payloads: list[Payload | None]) -> list[ToolResult]:
         (interrupts, "tried to end the process (KeyboardInterrupt)"),
         (exits_in_a_task_of_its_own, "tried to end the process (SystemExit)"),
         (closes, "tried to end the process (GeneratorExit)"),
-        (raises_what_is_no_exception, "raised BaseException, which is no Exception: away"),
         (exits_in_company, "tried to end the process (BaseExceptionGroup)"),
         (cancels_itself, 'the tool "odd" was cancelled from within and returned nothing'),
         (is_mute, "MuteError"),
