@@ -27,6 +27,8 @@ from rich.measure import Measurement
 from rich.table import Table
 from rich.text import Text
 
+from fisk_ai.render import effort
+
 LEGIBLE_COLUMNS = 12
 """Columns of a cell in which words may be broken: with fewer, one word would be a stack."""
 
@@ -138,11 +140,17 @@ class LiteralMarkdown(Markdown):
     }
 
     def __init__(self, markup: str) -> None:
-        """Read ``markup``."""
+        """Read ``markup``.
+
+        Raises:
+            TooMuchWorkError: reading or drawing it would take too long.
+        """
         super().__init__("", hyperlinks=False)
         self.markup = markup.replace("\r\n", "\n").replace("\r", "\n")
         self._colours = 2 * COLOURED_LIMIT
-        self.parsed = list(_showable(_parser().parse(self.markup), self.markup.split("\n")))
+        tokens = _parser().parse(self.markup)
+        effort.check_tokens(tokens)
+        self.parsed = list(_showable(tokens, self.markup.split("\n")))
 
     def affords(self, code: Token) -> bool:
         """Say whether a block of code is coloured, and count it."""
@@ -171,6 +179,7 @@ def _letters(text: str) -> Counter[str]:
 
 def _parser() -> MarkdownIt:
     parser = MarkdownIt().enable(["strikethrough", "table"]).disable(_DROPPING_RULES)
+    effort.bound(parser)
     parser.normalizeLink = lambda url: url
     parser.normalizeLinkText = lambda link: link
     return parser

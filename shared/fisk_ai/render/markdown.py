@@ -9,8 +9,8 @@ from typing import TextIO
 from fisk_ai.text.sanitise import for_display
 
 STYLED_LIMIT = 32_768
-"""Code points above which a text is shown raw: styling is for reading, not for dumps. The worst
-text of this size takes two seconds, in which nothing can be interrupted."""
+"""Code points above which a text is shown raw: styling is for reading, not for dumps. Of what is
+smaller, :mod:`fisk_ai.render.effort` bounds the work; nothing can interrupt it."""
 
 _LEAST_COLUMNS = 20
 _HEIGHT = 25

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock
 
-from fisk_ai.render.literal import COLOURED_COLUMNS, COLOURED_LIMIT
-from fisk_ai.render.markdown import styled
+from fisk_ai.render import effort
+from fisk_ai.render.effort import STEPS_LIMIT, TooMuchWorkError
+from fisk_ai.render.literal import COLOURED_COLUMNS, COLOURED_LIMIT, LiteralMarkdown
+from fisk_ai.render.markdown import STYLED_LIMIT, styled
 from fisk_ai.render.tables import cell_width
 
 _WORD = re.compile(r"[a-z]+")
@@ -190,3 +195,50 @@ def test_no_more_than_two_large_blocks_of_a_text_are_coloured() -> None:
     )
     assert two > 1.9 * one
     assert three < 2.9 * one
+
+
+_TOO_MUCH_TO_READ = "a\\\n> ```\n" * 500
+_TOO_MUCH_TO_DRAW = "|a" * 9 + "\n" + "|-" * 9 + "\n" + "x\n" * 400
+
+
+@pytest.mark.parametrize(
+    "text",
+    [_TOO_MUCH_TO_READ, _TOO_MUCH_TO_DRAW],
+    ids=["to read", "to draw"],
+)
+def test_a_text_that_takes_long_beyond_its_size_is_given_up_and_shown_as_written(
+    text: str,
+) -> None:
+    with pytest.raises(TooMuchWorkError):
+        LiteralMarkdown(text)
+    assert styled(text, width=80) == text
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(_hostile, min_size=1, max_size=4).map("".join))
+def test_no_text_takes_more_steps_than_are_afforded(unit: str) -> None:
+    taken = 0
+
+    def count(state: StateBlock, start: int, end: int, silent: bool) -> bool:  # noqa: FBT001 - the parser's form of a rule
+        nonlocal taken
+        del state, start, end, silent
+        taken += 1
+        return False
+
+    parser = MarkdownIt().enable("table")
+    effort.bound(parser)
+    chains = ["paragraph", "reference", "blockquote", "list"]
+    parser.block.ruler.before("steps", "count", count, {"alt": chains})
+    with contextlib.suppress(TooMuchWorkError):
+        parser.parse((unit * STYLED_LIMIT)[:STYLED_LIMIT])
+    assert taken <= STEPS_LIMIT + 1
+
+
+def test_a_long_page_of_usual_markdown_is_styled() -> None:
+    page = (
+        "# A title\n\nSome *words* of a sentence and `code`, [a link](https://x.example).\n\n"
+        "- the first of two things\n- the second of them\n\n> so it is\n\n"
+        "| a heading | another |\n|---|---|\n| what is in a cell | and in the next |\n\n"
+    )
+    text = page * (STYLED_LIMIT // len(page))
+    assert styled(text, width=80) != text
