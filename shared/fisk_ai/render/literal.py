@@ -150,6 +150,7 @@ class LiteralMarkdown(Markdown):
         self._colours = 2 * COLOURED_LIMIT
         tokens = _parser().parse(self.markup)
         effort.check_tokens(tokens)
+        self._repeated = [address for token in tokens for address in _unlink(token.children or ())]
         self.parsed = list(_showable(tokens, self.markup.split("\n")))
 
     def affords(self, code: Token) -> bool:
@@ -167,8 +168,9 @@ class LiteralMarkdown(Markdown):
 
         It also bears what no rule foresees, such as lists too deep for the screen.
         """
-        languages = " ".join(token.info for token in self.parsed if token.type == "fence")
-        written = _letters(_ENTITY.sub("", self.markup)) - _letters(languages)
+        languages = [token.info for token in self.parsed if token.type == "fence"]
+        unshown = _letters(" ".join([*languages, *self._repeated]))
+        written = _letters(_ENTITY.sub("", self.markup)) - unshown
         return written <= _letters(shown)
 
 
@@ -232,6 +234,19 @@ def _inlines(children: Sequence[Token]) -> Iterator[Token]:
         if token.info != _BARE_LINK:
             _show_inline(token)
             yield token
+
+
+def _unlink(children: Sequence[Token]) -> Iterator[str]:
+    """Make links whose text is their address bare ones, and yield the addresses."""
+    for opening, text, closing in zip(children, children[1:], children[2:], strict=False):
+        if (opening.type, closing.type) != ("link_open", "link_close"):
+            continue
+        if opening.info == _BARE_LINK or "title" in opening.attrs or not text.content:
+            continue
+        address = str(opening.attrs["href"])
+        if address in {text.content, f"mailto:{text.content}"}:
+            opening.info = closing.info = _BARE_LINK
+            yield address
 
 
 def _literal(text: str) -> Token:

@@ -146,10 +146,16 @@ def test_every_word_is_on_the_screen(text: str, width: int) -> None:
     [
         ("<https://x.example/a>", "https://x.example/a"),
         ("<a@b.example>", "a@b.example"),
+        ("<mailto:a@b.example>", "mailto:a@b.example"),
+        ("[https://x.example/a_b](https://x.example/a_b)", "https://x.example/a_b"),
+        ("[`https://x.example`](https://x.example)", "https://x.example"),
+        ("[a@b.example](mailto:a@b.example)", "a@b.example"),
+        ("[https://x.example](https://y.example)", "https://x.example (https://y.example)"),
+        ('[https://x](https://x "t")', 'https://x (https://x "t")'),
         ("[text](https://x.example)", "text (https://x.example)"),
     ],
 )
-def test_an_address_in_angle_brackets_is_shown_once(link: str, shown: str) -> None:
+def test_a_link_whose_text_is_its_address_shows_it_once(link: str, shown: str) -> None:
     assert _screen(f"see {link} there") == f"see {shown} there"
 
 
