@@ -8,16 +8,16 @@ from collections.abc import Mapping
 from agent_worker import resources
 from agent_worker.additions import Additions
 from agent_worker.arguments import Arguments
-from agent_worker.channels.prompts import PromptsChannel
+from agent_worker.endpoints.serving import Endpoints
 from agent_worker.place import Place
 from agent_worker.ready import ReadyLine
 from agent_worker.resources import Built
 from agent_worker.stopping import Stopping
 from fisk_ai import faults
 from fisk_ai.agent.hooks import Hooks
-from fisk_ai.bus.service import Service as MicroService
 from fisk_ai.config import Config
 from fisk_ai.errors import FiskError
+from fisk_ai.serving.barrier import Runner
 from fisk_ai.serving.log import get_logger
 from fisk_ai.serving.runner import Resources, build_runner
 from fisk_ai.serving.server import Server
@@ -46,16 +46,9 @@ async def run(
     try:
         service = await built.connection.service(config.identity)
         with config.placing():
-            channel = PromptsChannel(
-                config,
-                built.connection,
-                service,
-                built.stores.sessions,
-                version=__version__,
-                human_paced=not arguments.no_operator,
-            )
-        worker = _Worker(config, arguments, built, channel, service)
-        await channel.start()
+            endpoints = Endpoints.of(config, built, service, human_paced=not arguments.no_operator)
+        worker = _Worker(config, arguments, built, endpoints)
+        await endpoints.start()
         worker.listen_for_ends()
         ready.serving(config.identity)
         worker.announce(time.monotonic() - started)
@@ -72,29 +65,14 @@ class _Worker:
         config: Config,
         arguments: Arguments,
         built: Built,
-        channel: PromptsChannel,
-        service: MicroService,
+        endpoints: Endpoints,
     ) -> None:
         self._config = config
         self._arguments = arguments
         self._built = built
-        self._service = service
-        runner = build_runner(
-            Resources(
-                config=config,
-                provider=built.provider,
-                session_store=built.stores.sessions,
-                app_tools=built.application.tools,
-                app_advisories=built.application.advisories,
-                custom_tools=built.additions.tools,
-                hooks=built.additions.hooks or Hooks(),
-                memory_store=built.stores.memory,
-                trace=built.debug.trace,
-                store_dir=config.base,
-                verbose=arguments.verbose,
-            )
-        )
-        self._server = Server([channel], [], runner)
+        self._endpoints = endpoints
+        runner = _runner(config, arguments, built)
+        self._server = Server(endpoints.channels, endpoints.services, runner)
         self._stopping = Stopping(self._server)
 
     def listen_for_ends(self) -> None:
@@ -111,21 +89,42 @@ class _Worker:
             return 1
         finally:
             await self._stopping.close()
-            await self._service.stop()
+            await self._endpoints.stop()
         _log.info("drained")
         return 0
 
     def announce(self, took_s: float) -> None:
         """Log what is served; facts only, no credential and no path of a secret."""
-        config = self._config
+        config, stores = self._config, self._built.stores
         _log.info(
             "serving",
             identity=config.identity,
             version=__version__,
-            endpoints=["a2a/prompts"],
+            endpoints=self._endpoints.names,
             model=config.llm.model,
             provider=config.llm.provider,
-            sessions=self._built.stores.sessions.info().backend,
+            sessions=stores.sessions.info().backend if stores is not None else "none",
             tools=self._built.tool_count,
             start_s=round(took_s, 3),
         )
+
+
+def _runner(config: Config, arguments: Arguments, built: Built) -> Runner | None:
+    """Return what runs prompts; ``None`` for an agent that answers none."""
+    if built.provider is None or built.stores is None:
+        return None
+    return build_runner(
+        Resources(
+            config=config,
+            provider=built.provider,
+            session_store=built.stores.sessions,
+            app_tools=built.application.tools,
+            app_advisories=built.application.advisories,
+            custom_tools=built.additions.tools,
+            hooks=built.additions.hooks or Hooks(),
+            memory_store=built.stores.memory,
+            trace=built.debug.trace,
+            store_dir=config.base,
+            verbose=arguments.verbose,
+        )
+    )

@@ -48,12 +48,13 @@ REGISTERED = _providers
 class Built:
     """Everything a worker serves with; all of it is this process's own to close.
 
-    ``tool_count`` is the number of tools a run is given.
+    ``tool_count`` is the number of tools a run is given. An agent that answers no prompts runs
+    nothing: it has neither a model nor stores.
     """
 
-    provider: llm.Provider
+    provider: llm.Provider | None
     application: LoadedApplication
-    stores: Stores
+    stores: Stores | None
     connection: Connection
     storage: Storage
     debug: DebugFiles
@@ -91,14 +92,17 @@ async def build(config: Config, place: Place, additions: Additions) -> Built:
     Raises:
         FiskError: the first thing that could not be built, in one sentence.
     """
-    llm.require_known(config.llm.provider)
-    local = await open_local(config, place)
+    runs = config.answers_prompts
+    if runs:
+        llm.require_known(config.llm.provider)
+    local = await open_local(config, place) if runs else None
     debug = open_debug_files(config, place.arguments)
     base = await _together(config, place, debug.middlewares)
     storage = base.storage(config, place)
     try:
-        stores = local or await open_at_broker(config, place, storage)
-        tools = assemble_tools(config, base.application, stores.memory, additions)
+        stores = local or (await open_at_broker(config, place, storage) if runs else None)
+        memory = stores.memory if stores is not None else None
+        tools = assemble_tools(config, base.application, memory, additions)
     except FiskError:
         await storage.close()
         await _release(base.connection, base.provider, debug)
@@ -180,11 +184,14 @@ def assemble_tools(
     return assembled.tools
 
 
-async def _release(connection: Connection, provider: llm.Provider, debug: DebugFiles) -> None:
+async def _release(
+    connection: Connection, provider: llm.Provider | None, debug: DebugFiles
+) -> None:
     await connection.drain()
-    with contextlib.suppress(TimeoutError):
-        async with asyncio.timeout(CLOSE_TIMEOUT_S):
-            await provider.close()
+    if provider is not None:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(CLOSE_TIMEOUT_S):
+                await provider.close()
     await debug.close()
 
 
@@ -192,7 +199,7 @@ async def _release(connection: Connection, provider: llm.Provider, debug: DebugF
 class _Base:
     """What takes its time."""
 
-    provider: llm.Provider
+    provider: llm.Provider | None
     application: LoadedApplication
     connection: Connection
     serving: ConnectOptions
@@ -211,15 +218,21 @@ async def _together(
             introspecting = tasks.create_task(load_application(config, environ=place.environ))
             settings = await asyncio.to_thread(read_settings, place.environ)
             logs.begin(place.arguments, settings)
-            providing = tasks.create_task(
-                asyncio.to_thread(build_provider, config, settings, middlewares)
-            )
+            providing = tasks.create_task(_provider(config, settings, middlewares))
             serving = connection_options(config, place, settings)
             connecting = tasks.create_task(connect(serving))
     except ExceptionGroup as group:
         refused = group.subgroup(FiskError)
         raise (_first(refused) if refused is not None else group.exceptions[0]) from None
     return _Base(providing.result(), introspecting.result(), connecting.result(), serving, settings)
+
+
+async def _provider(
+    config: Config, settings: Settings, middlewares: tuple[llm.HttpMiddleware, ...]
+) -> llm.Provider | None:
+    if not config.answers_prompts:
+        return None
+    return await asyncio.to_thread(build_provider, config, settings, middlewares)
 
 
 def _first(group: ExceptionGroup[FiskError]) -> FiskError:

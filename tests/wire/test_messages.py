@@ -24,6 +24,8 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "result": ("stop_reason",),
     "error": ("error",),
     "discovery.reply": ("name", "version"),
+    "tool.request": ("name",),
+    "tool.reply": (),
     "elicit.request.approve": ("question_id", "command", "display"),
     "elicit.request.confirm": ("question_id", "question"),
     "elicit.request.select": ("question_id", "question", "options"),

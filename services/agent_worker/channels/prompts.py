@@ -18,19 +18,15 @@ from agent_worker.channels.task import Questions, Task, read
 from agent_worker.channels.terminals import terminal_of
 from agent_worker.channels.work import lowered, work_of
 from fisk_ai import faults
-from fisk_ai.a2a import codec, subjects
-from fisk_ai.a2a.cards import build_card
+from fisk_ai.a2a import subjects
 from fisk_ai.a2a.codes import Ending
 from fisk_ai.a2a.messages import (
     NAMESPACE,
     AnyRequest,
-    DiscoveryReply,
-    DiscoveryRequest,
     RequestRead,
     RequestResume,
     RunRequest,
     protocol_of,
-    reply_header,
 )
 from fisk_ai.a2a.reply_set import KEEPALIVE_S, ReplySet
 from fisk_ai.bus.connection import Connection, Inbound
@@ -39,7 +35,6 @@ from fisk_ai.config import Config
 from fisk_ai.errors import (
     BusError,
     ConfigError,
-    MessageTooLargeError,
     ProtocolError,
     StoreError,
 )
@@ -56,7 +51,6 @@ SETTLE_S = 10.0
 _WANTED = ", ".join(
     f"{NAMESPACE}.request.{kind}" for kind in ("prompt", "answer", "resume", "read")
 )
-_CARD_REQUEST = f"{NAMESPACE}.discovery.request"
 
 
 class PromptsChannel:
@@ -73,7 +67,6 @@ class PromptsChannel:
         service: Service,
         store: Store,
         *,
-        version: str = "",
         keepalive_s: float = KEEPALIVE_S,
         human_paced: bool = True,
     ) -> None:
@@ -82,7 +75,7 @@ class PromptsChannel:
         ``human_paced`` says that a caller may be a person who takes minutes to go on.
 
         Raises:
-            ConfigError: prompts are not enabled, or the agent's card cannot be built.
+            ConfigError: prompts are not enabled.
         """
         a2a = config.expose.agent.a2a
         if a2a is None or a2a.prompts is None:
@@ -90,7 +83,6 @@ class PromptsChannel:
                 "expose.agent.a2a.prompts is not set, so this agent answers no prompts",
                 key="expose.agent.a2a.prompts",
             )
-        self._card = build_card(config, version=version)
         self._config = config
         self._connection = connection
         self._service = service
@@ -117,14 +109,13 @@ class PromptsChannel:
         return self._admission.workers
 
     async def start(self) -> None:
-        """Register the endpoints.
+        """Register the endpoint.
 
         Raises:
-            BusError: the broker did not take them.
+            BusError: the broker did not take it.
         """
-        identity = self._config.identity
-        await self._service.add_endpoint("discovery", subjects.discovery(identity), self._on_card)
-        await self._service.add_endpoint("task", subjects.task(identity), self._on_task)
+        subject = subjects.task(self._config.identity)
+        await self._service.add_endpoint("task", subject, self._on_task)
 
     async def next(self) -> Work:
         """Wait for an acknowledged task.
@@ -154,19 +145,6 @@ class PromptsChannel:
     async def fault(self) -> Exception:
         """Wait for the fault of the connection."""
         return await self._connection.fault()
-
-    async def _on_card(self, inbound: Inbound) -> None:
-        message = await read(inbound, "the request", _card_refusal)
-        if message is None:
-            return
-        if not isinstance(message, DiscoveryRequest):
-            got = protocol_of(message)
-            await inbound.refuse(
-                "400", f'unexpected message protocol: got "{got}", want "{_CARD_REQUEST}"'
-            )
-            return
-        header = reply_header(message, self._config.identity)
-        await inbound.respond(codec.encode(DiscoveryReply(**header, **self._card)))
 
     async def _on_task(self, inbound: Inbound) -> None:
         message = await read(inbound, "the request")
@@ -284,13 +262,6 @@ class PromptsChannel:
 
 _DRAINING = Ending("draining", "error", "this worker began to shut down before the run; try again")
 _BROKEN = Ending("failed", "error", "the run could not be started")
-
-
-def _card_refusal(error: ProtocolError) -> str:
-    """Word a refusal as readers of this endpoint know it."""
-    if isinstance(error, MessageTooLargeError):
-        return f"request exceeds {codec.MESSAGE_LIMIT} bytes"
-    return f"invalid request: {error}"
 
 
 async def _refuse(reply_set: ReplySet, refusal: Refusal) -> None:

@@ -47,11 +47,12 @@ def build_card(
     tools: tuple[ToolDescriptor, ...] = (),
     notes: tuple[str, ...] = (),
     version: str = "",
+    answers_prompts: bool = True,
 ) -> Card:
     """Return the card of the agent that ``config`` describes.
 
-    ``notes`` are sentences for people beside the description. The telemetry fields stay away, as
-    nothing is exported.
+    An agent that answers no prompts names no model. ``notes`` are sentences for people beside the
+    description. The telemetry fields stay away, as nothing is exported.
 
     Raises:
         ConfigError: a field over its limit, or one that no card can carry.
@@ -60,7 +61,7 @@ def build_card(
         "name": config.identity,
         "version": version or "dev",
         "description": config.description,
-        "model": config.llm.model,
+        "model": config.llm.model if answers_prompts else "",
         "protocols": (NAMESPACE,),
         "tools": tools,
         "display_name": config.display_name,

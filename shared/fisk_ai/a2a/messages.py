@@ -74,6 +74,7 @@ from fisk_ai.a2a.requests import (
     RunRequest,
     TaskRequest,
 )
+from fisk_ai.a2a.tool_calls import ToolReply, ToolRequest
 
 EVENT_PREFIX = f"{NAMESPACE}.event."
 
@@ -84,6 +85,8 @@ AnyMessage = (
     | Ack
     | Terminal
     | DiscoveryReply
+    | ToolRequest
+    | ToolReply
     | EventMessage
     | AnyQuestion
     | AnyElicitReply
@@ -96,6 +99,8 @@ FixedMessage = (
     | Ack
     | Terminal
     | DiscoveryReply
+    | ToolRequest
+    | ToolReply
     | AnyQuestion
     | AnyElicitReply
 )
@@ -114,6 +119,8 @@ MESSAGES: dict[str, type[FixedMessage]] = {
         Result,
         ErrorTerminal,
         DiscoveryReply,
+        ToolRequest,
+        ToolReply,
         ElicitRequestApprove,
         ElicitRequestConfirm,
         ElicitRequestSelect,

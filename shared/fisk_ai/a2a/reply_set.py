@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Mapping
 
 from msgspec import structs
 
@@ -18,7 +17,6 @@ from fisk_ai.a2a.last_words import fitted, forms
 from fisk_ai.a2a.messages import (
     FINAL_HEADER,
     Ack,
-    AnyMessage,
     AnyQuestion,
     AnyRequest,
     EventBlock,
@@ -28,14 +26,13 @@ from fisk_ai.a2a.messages import (
     protocol_of,
     reply_header,
 )
+from fisk_ai.a2a.numbering import Numbering, Publish
 from fisk_ai.errors import FiskError, MessageTooLargeError, ProtocolError
 
 _log = logging.getLogger("fisk_ai.a2a")
 
 KEEPALIVE_S = 15.0
 """Silence after which a task says that it is running."""
-
-Publish = Callable[[bytes, Mapping[str, str]], Awaitable[None]]
 
 
 class ReplySet:
@@ -58,10 +55,8 @@ class ReplySet:
         self.identity = identity
         self.stream = stream
         self.deltas = stream and deltas
-        self._publish = publish
+        self._numbering = Numbering(publish)
         self._keepalive_s = keepalive_s
-        self._sequence = 0
-        self._sent_at = 0.0
         self._sending = asyncio.Lock()
         self._ended = False
         self._keepalive: asyncio.Task[None] | None = None
@@ -85,7 +80,7 @@ class ReplySet:
         )
         whole = structs.replace(least, reason=trimmed(reason)[0], max_tokens=max_tokens)
         async with self._sending:
-            await self._send(whole if _is_sound(whole) else least)
+            await self._numbering.send(whole if _is_sound(whole) else least)
         if accepted and self.stream:
             self._keepalive = asyncio.create_task(self._keep_alive(), name="keep a set alive")
 
@@ -110,7 +105,7 @@ class ReplySet:
         async with self._sending:
             if self._ended:
                 raise FiskError("the reply set is over, so nobody could be asked")
-            await self._send(question)
+            await self._numbering.send(question)
 
     async def finish(self, terminal: Terminal) -> bool:
         """Send the terminal, cut to fit, and end the set; ``False`` when it was over already.
@@ -132,12 +127,12 @@ class ReplySet:
         left = list(forms(terminal, reply_header(self.request, self.identity)))
         room_bytes, refusal = codec.MESSAGE_LIMIT, None
         while left:
-            form = fitted(left[0], sequence=self._sequence + 1, room_bytes=room_bytes)
+            form = fitted(left[0], sequence=self._numbering.sequence + 1, room_bytes=room_bytes)
             if form is None:
                 del left[0]
                 continue
             try:
-                await self._send(form, {FINAL_HEADER: "true"})
+                await self._numbering.send(form, {FINAL_HEADER: "true"})
             except MessageTooLargeError as exc:
                 refusal = exc
                 room_bytes = min(exc.room_bytes, room_bytes - 1)
@@ -158,9 +153,9 @@ class ReplySet:
     async def _keep_alive(self) -> None:
         loop = asyncio.get_running_loop()
         while True:
-            await asyncio.sleep(self._sent_at + self._keepalive_s - loop.time())
+            await asyncio.sleep(self._numbering.sent_at + self._keepalive_s - loop.time())
             async with self._sending:
-                if loop.time() - self._sent_at < self._keepalive_s:
+                if loop.time() - self._numbering.sent_at < self._keepalive_s:
                     continue
                 if not await self._try_event(StatusBlockEvent(phase="running")):
                     return
@@ -170,7 +165,7 @@ class ReplySet:
             return False
         message = EventMessage(**reply_header(self.request, self.identity), block=block)
         try:
-            await self._send(message)
+            await self._numbering.send(message)
         except FiskError as exc:
             smaller = without_input(block) if isinstance(exc, MessageTooLargeError) else None
             if smaller is not None:
@@ -178,12 +173,6 @@ class ReplySet:
             _log.warning("dropped %s: %s", protocol_of(message), exc)
             return False
         return True
-
-    async def _send(self, message: AnyMessage, headers: Mapping[str, str] | None = None) -> None:
-        numbered = structs.replace(message, sequence=self._sequence + 1)
-        await self._publish(codec.encode(numbered), headers or {})
-        self._sequence += 1
-        self._sent_at = asyncio.get_running_loop().time()
 
 
 def _is_sound(ack: Ack) -> bool:

@@ -26,6 +26,11 @@ def discovery(identity: str) -> str:
     return f"{_ROOT}.discovery.{_agent(identity)}"
 
 
+def tool(identity: str) -> str:
+    """Return where single tools of an agent are called."""
+    return f"{_ROOT}.tool.{_agent(identity)}"
+
+
 def cancel(identity: str, request: str) -> str:
     """Return where the running task ``request`` is stopped."""
     return f"{_ROOT}.cancel.{_agent(identity)}.{_tag(request)}"

@@ -40,7 +40,11 @@ COMMANDS = (
     Command(name="knowledge", help="Index and search documents", aliases=("rag", "k")),
     Command(name="mcp", help="Serve the tools over MCP"),
     Command(name="serve", help="Serve the agent to others"),
-    Command(name="discover", help="Show the card of another agent"),
+    Command(
+        name="discover",
+        help="Show the card of another agent",
+        module="fisk_ai.cli.discover",
+    ),
     Command(
         name="provision",
         help="Print or apply the storage an agent needs",

@@ -113,6 +113,12 @@ class Config(Block):
         return Path(self.root_directory) if self.root_directory else None
 
     @property
+    def answers_prompts(self) -> bool:
+        """Whether callers may send prompts, so that a model is asked."""
+        a2a = self.expose.agent.a2a
+        return a2a is not None and a2a.prompts is not None
+
+    @property
     def named_identity(self) -> bool:
         """Whether a person chose the identity; a derived one may be shared by unrelated agents."""
         return bool(self.identity) and self.identity != self._origin.derived_identity

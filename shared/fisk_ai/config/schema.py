@@ -20,7 +20,7 @@ from fisk_ai.errors import ConfigError
 _NEAR: Final = 0.7
 """Share of letters two keys must have in common before one is suggested for the other."""
 
-_FEW: Final = 3
+_FEW: Final = 4
 """Keys that one message suggests; more would be a list to search."""
 
 _RENAMED: Final[dict[KeyPath, str]] = {

@@ -68,6 +68,9 @@ CONSUMED: Final[dict[str, str]] = {
             "llm.no_prompt_cache",
             "llm.no_tool_search",
             "llm.options",
+            "expose.agent.tools",
+            "expose.agent.a2a.serve_tools",
+            "expose.agent.a2a.max_concurrent_tools",
             "expose.agent.a2a.prompts.workers",
             "expose.agent.a2a.prompts.elicit",
         )
@@ -77,6 +80,7 @@ CONSUMED: Final[dict[str, str]] = {
     "llm.budget.call_timeout": "llm.budget.call_timeout_s",
     "llm.thinking.enabled": "llm.thinking_enabled",
     "expose.agent.a2a.prompts.elicit_max": "expose.agent.a2a.prompts.elicit_max_s",
+    "expose.agent.a2a.tool_timeout": "expose.agent.a2a.tool_timeout_s",
     "expose.agent.a2a.request_timeout": "expose.agent.a2a.request_timeout_s",
 }
 """Keys that change what this release does, each with the accessor that is read for it."""
@@ -94,25 +98,10 @@ _SWITCH_OFF: Final = "remove the block or set enabled: false"
 UNBUILT: Final = (
     Unbuilt("remote_tools", lambda c: c.remote_tools, _REMOVE_ENTRIES),
     Unbuilt("mcp_clients", lambda c: c.mcp_clients, _REMOVE_ENTRIES),
-    Unbuilt(
-        "expose.agent.tools",
-        lambda c: (
-            not (c.expose.agent.tools.include.is_empty and c.expose.agent.tools.exclude.is_empty)
-        ),
-        _REMOVE_BLOCK,
-    ),
     Unbuilt("expose.agent.mcp", lambda c: c.expose.agent.mcp, _REMOVE_BLOCK),
     Unbuilt("expose.agent.jobs", lambda c: c.expose.agent.jobs, _REMOVE_BLOCK),
     Unbuilt("expose.agent.slack", lambda c: c.expose.agent.slack, _REMOVE_BLOCK),
     Unbuilt("expose.agent.web", lambda c: c.expose.agent.web, _REMOVE_BLOCK),
-    Unbuilt("expose.agent.a2a.serve_tools", lambda c: (a := c.expose.agent.a2a) and a.serve_tools),
-    Unbuilt(
-        "expose.agent.a2a.max_concurrent_tools",
-        lambda c: (a := c.expose.agent.a2a) and a.max_concurrent_tools,
-    ),
-    Unbuilt(
-        "expose.agent.a2a.tool_timeout", lambda c: (a := c.expose.agent.a2a) and a.tool_timeout
-    ),
     Unbuilt(
         "expose.agent.a2a.prompts.approve",
         lambda c: (a := c.expose.agent.a2a) and a.prompts and a.prompts.approve != "caller",

@@ -29,21 +29,25 @@ class Server:
     """Runs the work of ``channels`` with ``runner`` and holds ``services`` open."""
 
     def __init__(
-        self, channels: Sequence[Channel], services: Sequence[Service], runner: Runner
+        self, channels: Sequence[Channel], services: Sequence[Service], runner: Runner | None
     ) -> None:
-        """Check that there is something to serve.
+        """Check that there is something to serve; ``runner`` may be missing without a channel.
 
         Raises:
             SetupError: no endpoint at all, or one without a name.
         """
         if not channels and not services:
             raise SetupError("nothing to serve: neither a channel nor a service was built")
+        if channels and runner is None:
+            raise SetupError("nothing runs the work of the channels; give the server a runner")
         if not all(endpoint.name for endpoint in (*channels, *services)):
             raise SetupError("an endpoint has no name; every channel and service needs one")
         self._channels = tuple(channels)
         self._services = tuple(services)
         self._stage = Stage()
-        self._pools = tuple(Pool(channel, runner, self._stage) for channel in channels)
+        self._pools = tuple(
+            Pool(channel, runner, self._stage) for channel in channels if runner is not None
+        )
 
     def draining(self) -> bool:
         """Whether a stop has begun; a run that can be resumed parks at its next boundary."""

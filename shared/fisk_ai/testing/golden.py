@@ -164,6 +164,16 @@ GOLDEN: list[tuple[m.AnyMessage, str, dict[str, object]]] = [
             ],
         },
     ),
+    (
+        m.ToolRequest(**HEADER, name="rm", input=msgspec.Raw(b'{"path":"/x","n":1.0}')),
+        "tool.request",
+        {"name": "rm", "input": {"path": "/x", "n": 1.0}},
+    ),
+    (
+        m.ToolReply(**HEADER, output="gone", exec=m.ExecMetadata(command="rm /x", exit_code=3)),
+        "tool.reply",
+        {"output": "gone", "exec": {"command": "rm /x", "exit_code": 3}},
+    ),
     (_event(m.TextBlockEvent(text="")), "event.text", {"block": {"text": ""}}),
     (
         _event(m.TextBlockEvent(text="a", final=True, index=2, trimmed=True, time=TIME)),

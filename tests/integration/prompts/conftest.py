@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from agent_worker.channels.prompts import PromptsChannel
+from agent_worker.endpoints.card import CardEndpoint
+from fisk_ai.a2a.cards import build_card
 from fisk_ai.bus.connection import Connection
 from fisk_ai.config import Config
 from fisk_ai.sessions.file import FileStore
@@ -18,9 +20,8 @@ async def start_intake(
     config: Config, connection: Connection, store: FileStore, *, keepalive_s: float
 ) -> PromptsChannel:
     service = await connection.service("billing")
-    channel = PromptsChannel(
-        config, connection, service, store, version="1.2", keepalive_s=keepalive_s
-    )
+    await CardEndpoint(build_card(config, version="1.2")).start(service)
+    channel = PromptsChannel(config, connection, service, store, keepalive_s=keepalive_s)
     await channel.start()
     return channel
 

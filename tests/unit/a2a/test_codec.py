@@ -82,7 +82,7 @@ def test_a_body_that_is_no_message_is_refused(body: bytes) -> None:
 @pytest.mark.parametrize(
     "suffix",
     ["nothing", "event", "event.", "event.a.b", "event.text.x", "request.", "request.x",
-     "elicit.request.x", "elicit.reply.x", "elicit", "tool.request"],
+     "elicit.request.x", "elicit.reply.x", "elicit", "tool.unknown"],
 )  # fmt: skip
 def test_an_unknown_id_is_refused(suffix: str) -> None:
     with pytest.raises(ProtocolError, match="unknown protocol"):

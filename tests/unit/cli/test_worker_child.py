@@ -38,7 +38,7 @@ async def test_a_worker_that_dies_at_once_leaves_its_last_words() -> None:
     assert reason.startswith("the agent worker ended before it was ready: ")
 
 
-async def _own(tmp_path: Path, text: str) -> str:
+async def _refusal_of(tmp_path: Path, text: str) -> str:
     """Return the refusal of a worker of one's own."""
     program = tmp_path / "own.py"
     program.write_text(text)
@@ -54,7 +54,9 @@ async def _own(tmp_path: Path, text: str) -> str:
 
 
 async def test_an_error_of_several_lines_is_told_with_all_of_them(tmp_path: Path) -> None:
-    reason = await _own(tmp_path, "x = 1\nraise ValueError('2 faults:\\nname\\n  is missing')\n")
+    reason = await _refusal_of(
+        tmp_path, "x = 1\nraise ValueError('2 faults:\\nname\\n  is missing')\n"
+    )
     assert reason == (
         "the agent worker ended before it was ready: ValueError: 2 faults:; name; is missing"
         f" ({tmp_path}/own.py, line 2)"
@@ -71,7 +73,7 @@ async def test_an_error_of_several_lines_is_told_with_all_of_them(tmp_path: Path
 async def test_a_worker_that_ends_in_silence_is_told_with_what_is_known(
     tmp_path: Path, text: str, said: str
 ) -> None:
-    assert await _own(tmp_path, text) == f"the agent worker ended before it was ready{said}"
+    assert await _refusal_of(tmp_path, text) == f"the agent worker ended before it was ready{said}"
 
 
 async def test_a_worker_that_is_killed_before_it_is_ready_is_told_with_its_signal() -> None:

@@ -126,26 +126,6 @@ def test_a_working_key_is_read_outside_the_configuration(
             "expose.agent.web is not built yet: remove the block",
         ),
         (
-            "expose: {agent: {tools: {include: {tags: ['']}}}}",
-            "expose.agent.tools is not built yet: remove the block",
-        ),
-        (
-            "expose: {agent: {tools: {exclude: {tools: [x]}}}}",
-            "expose.agent.tools is not built yet: remove the block",
-        ),
-        (
-            "expose: {agent: {a2a: {serve_tools: true}}}",
-            "expose.agent.a2a.serve_tools is not built yet: remove it",
-        ),
-        (
-            "expose: {agent: {a2a: {max_concurrent_tools: 2}}}",
-            "expose.agent.a2a.max_concurrent_tools is not built yet: remove it",
-        ),
-        (
-            "expose: {agent: {a2a: {tool_timeout: 1m}}}",
-            "expose.agent.a2a.tool_timeout is not built yet: remove it",
-        ),
-        (
             "expose: {agent: {a2a: {prompts: {approve: Operator}}}}",
             'expose.agent.a2a.prompts.approve "operator" is not built yet: set it to "caller"',
         ),

@@ -188,14 +188,20 @@ def test_a_slip_of_the_pen_is_explained_without_the_parser_s_words(
     ("text", "meant"),
     [
         ("llm:\nmodel: x", '"llm.model"'),
-        ("tool_timeout: 1m", '"harness.tool_timeout"'),
+        ("tool_timeout: 1m", '"expose.agent.a2a.tool_timeout" or "harness.tool_timeout"'),
         ("max_tokens: 5", '"llm.budget.max_tokens"'),
         ("budget: {}", '"llm.budget"'),
         ("llm: {max_tokens: 5}", '"llm.budget.max_tokens"'),
-        ("llm: {budget: {tool_timeout: 5s}}", '"harness.tool_timeout"'),
+        (
+            "llm: {budget: {tool_timeout: 5s}}",
+            '"expose.agent.a2a.tool_timeout" or "harness.tool_timeout"',
+        ),
         ("llm: {budget: {timeout: 5s}}", '"llm.budget.call_timeout"'),
         ("llm: {identity: x}", '"identity"'),
-        ("tools: [x]", '"include.tools" or "exclude.tools" or "harness.tools"'),
+        (
+            "tools: [x]",
+            '"include.tools" or "exclude.tools" or "expose.agent.tools" or "harness.tools"',
+        ),
         (
             "options: {}",
             '"harness.memory.options" or "harness.sessions.options" or "llm.options"',
