@@ -76,7 +76,7 @@ def test_a_conversation_too_long_for_its_model_goes_on_with_another(
         assert "prompt is too long" in refused.err.splitlines()[-1]
         assert "begin a new conversation" in refused.err.splitlines()[-1]
         assert "resume with: " not in refused.err
-        assert "a model with more room and go on with: " in refused.err
+        assert "a model with more room, set it and go on with: " in refused.err
     configuration = agent.home / "agent.yaml"
     text = configuration.read_text(encoding="utf-8")
     configuration.write_text(re.sub(r"model: .*?(?=[,}\n])", "model: roomy", text), "utf-8")
