@@ -9,6 +9,7 @@ from agent_worker import resources
 from agent_worker.additions import Additions
 from agent_worker.arguments import Arguments
 from agent_worker.endpoints.serving import Endpoints
+from agent_worker.peers import remote_tools
 from agent_worker.place import Place
 from agent_worker.ready import ReadyLine
 from agent_worker.resources import Built
@@ -21,6 +22,7 @@ from fisk_ai.serving.barrier import Runner
 from fisk_ai.serving.log import get_logger
 from fisk_ai.serving.runner import Resources, build_runner
 from fisk_ai.serving.server import Server
+from fisk_ai.toolkit.remote import Imported
 from fisk_ai.version import __version__
 
 _log = get_logger("agent_worker")
@@ -47,8 +49,10 @@ async def run(
         service = await built.connection.service(config.identity)
         with config.placing():
             endpoints = Endpoints.of(config, built, service, human_paced=not arguments.no_operator)
-        worker = _Worker(config, arguments, built, endpoints)
-        await endpoints.start()
+        await endpoints.start_answering()
+        imported = await _imported(config, built)
+        worker = _Worker(config, arguments, built, endpoints, imported)
+        await endpoints.start_prompts()
         worker.listen_for_ends()
         ready.serving(config.identity)
         worker.announce(time.monotonic() - started)
@@ -66,12 +70,14 @@ class _Worker:
         arguments: Arguments,
         built: Built,
         endpoints: Endpoints,
+        imported: Imported,
     ) -> None:
         self._config = config
         self._arguments = arguments
         self._built = built
         self._endpoints = endpoints
-        runner = _runner(config, arguments, built)
+        self._imported = imported
+        runner = _runner(config, arguments, built, imported)
         self._server = Server(endpoints.channels, endpoints.services, runner)
         self._stopping = Stopping(self._server)
 
@@ -104,12 +110,14 @@ class _Worker:
             model=config.llm.model,
             provider=config.llm.provider,
             sessions=stores.sessions.info().backend if stores is not None else "none",
-            tools=self._built.tool_count,
+            tools=len(self._built.tool_names) + len(self._imported.tools),
             start_s=round(took_s, 3),
         )
 
 
-def _runner(config: Config, arguments: Arguments, built: Built) -> Runner | None:
+def _runner(
+    config: Config, arguments: Arguments, built: Built, imported: Imported
+) -> Runner | None:
     """Return what runs prompts; ``None`` for an agent that answers none."""
     if built.provider is None or built.stores is None:
         return None
@@ -119,7 +127,8 @@ def _runner(config: Config, arguments: Arguments, built: Built) -> Runner | None
             provider=built.provider,
             session_store=built.stores.sessions,
             app_tools=built.application.tools,
-            app_advisories=built.application.advisories,
+            app_advisories=(*built.application.advisories, *imported.advisories),
+            remote_tools=imported.tools,
             custom_tools=built.additions.tools,
             hooks=built.additions.hooks or Hooks(),
             memory_store=built.stores.memory,
@@ -128,3 +137,14 @@ def _runner(config: Config, arguments: Arguments, built: Built) -> Runner | None
             verbose=arguments.verbose,
         )
     )
+
+
+async def _imported(config: Config, built: Built) -> Imported:
+    """Return the tools of peers, over the connection that the configuration names."""
+    if not (config.remote_tools and config.answers_prompts):
+        return Imported()
+    with config.placing():
+        streams = await built.storage.streams("")
+        return await remote_tools(
+            config, streams.connection, built.tool_names, wait_s=built.peers_wait_s
+        )

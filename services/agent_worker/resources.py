@@ -48,7 +48,8 @@ REGISTERED = _providers
 class Built:
     """Everything a worker serves with; all of it is this process's own to close.
 
-    ``tool_count`` is the number of tools a run is given. An agent that answers no prompts runs
+    ``tool_names`` are those of this process's own tools, before any of a peer's; ``peers_wait_s``
+    is how long peers are waited for. An agent that answers no prompts runs
     nothing: it has neither a model nor stores.
     """
 
@@ -59,7 +60,8 @@ class Built:
     storage: Storage
     debug: DebugFiles
     additions: Additions
-    tool_count: int
+    tool_names: tuple[str, ...]
+    peers_wait_s: float
 
     async def close(self) -> None:
         """Let the last messages out and release everything."""
@@ -115,7 +117,8 @@ async def build(config: Config, place: Place, additions: Additions) -> Built:
         storage=storage,
         debug=debug,
         additions=additions,
-        tool_count=len(tools),
+        tool_names=tuple(tool.name for tool in tools),
+        peers_wait_s=base.serving.connect_timeout_s,
     )
 
 
@@ -178,9 +181,10 @@ def assemble_tools(
     assembled, _ = toolset.build(
         sources, supports_tool_search=False, allow_tool_search=False, selection=select(config)
     )
-    toolset.require_tools(
-        assembled.tools, application_path=config.application_path, source=str(config.source)
-    )
+    if not config.remote_tools:
+        toolset.require_tools(
+            assembled.tools, application_path=config.application_path, source=str(config.source)
+        )
     return assembled.tools
 
 

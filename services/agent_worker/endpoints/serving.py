@@ -74,8 +74,8 @@ class Endpoints:
         """The labels in logs."""
         return [each.name for each in (*self.channels, *self.services)]
 
-    async def start(self) -> None:
-        """Register everything, in order.
+    async def start_answering(self) -> None:
+        """Register what answers for this agent's own commands.
 
         Raises:
             BusError: the broker did not take it.
@@ -83,6 +83,9 @@ class Endpoints:
         await self.card.start(self.service)
         if self.tools is not None:
             await self.tools.start(self.service)
+
+    async def start_prompts(self) -> None:
+        """Register what brings work; raises as :meth:`start_answering`."""
         if self.prompts is not None:
             await self.prompts.start()
 

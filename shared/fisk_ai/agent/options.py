@@ -108,6 +108,7 @@ class RunOptions:
 
     ``app_tools`` are the application's commands, introspected once per process and selected
     already; ``app_advisories`` is what loading them found, told at the start of every run.
+    ``remote_tools`` are those of peers, imported once per process.
     ``suspend_requested`` is polled before each model call and each tool of a run that journals.
     ``tool_work_dir`` and ``store_dir``, where relative paths of built-in tools start, must be
     existing absolute directories when given. ``next_prompt`` makes the run interactive: it is
@@ -121,6 +122,7 @@ class RunOptions:
     session_store: Store
     app_tools: Sequence[Tool] = ()
     app_advisories: Sequence[Advisory] = ()
+    remote_tools: Sequence[Tool] = ()
     custom_tools: Sequence[Tool] = ()
     prompt: str = ""
     context: str = ""

@@ -106,6 +106,7 @@ async def _tools(options: RunOptions, config: Config) -> ToolSet:
     tools, advisories = toolset.build(
         Sources(
             app_tools=tuple(options.app_tools),
+            remote_tools=tuple(options.remote_tools),
             custom_tools=tuple(options.custom_tools),
             builtins=builtins,
         ),

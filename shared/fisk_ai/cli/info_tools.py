@@ -92,8 +92,11 @@ def remote_hosts(config: Config) -> str:
         return ""
     page = Document("Remote tool hosts", terminal_width())
     for host in config.remote_tools:
-        alias = host.alias or host.name
-        page.item(_named(host.name), f'{_UNBUILT} (they would be known as "{_named(alias)}")')
+        alias = _named(host.alias or host.name)
+        page.item(
+            _named(host.name),
+            f'asked when the agent starts; where two tools share a name, "{alias}_" leads it',
+        )
     return page.text()
 
 

@@ -42,6 +42,7 @@ CONSUMED: Final[dict[str, str]] = {
             "application_path",
             "root_directory",
             "nats_context",
+            "remote_tools",
             "system_prompt",
             "include.tools",
             "include.tags",
@@ -96,7 +97,6 @@ _REMOVE_BLOCK: Final = "remove the block"
 _SWITCH_OFF: Final = "remove the block or set enabled: false"
 
 UNBUILT: Final = (
-    Unbuilt("remote_tools", lambda c: c.remote_tools, _REMOVE_ENTRIES),
     Unbuilt("mcp_clients", lambda c: c.mcp_clients, _REMOVE_ENTRIES),
     Unbuilt("expose.agent.mcp", lambda c: c.expose.agent.mcp, _REMOVE_BLOCK),
     Unbuilt("expose.agent.jobs", lambda c: c.expose.agent.jobs, _REMOVE_BLOCK),

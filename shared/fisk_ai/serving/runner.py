@@ -28,6 +28,7 @@ class Resources:
     session_store: Store
     app_tools: Sequence[Tool] = ()
     app_advisories: Sequence[Advisory] = ()
+    remote_tools: Sequence[Tool] = ()
     custom_tools: Sequence[Tool] = ()
     hooks: Hooks = field(default_factory=Hooks)
     memory_store: MemoryStore | None = None
@@ -58,6 +59,7 @@ def options_of(work: Work, resources: Resources) -> RunOptions:
         session_store=resources.session_store,
         app_tools=resources.app_tools,
         app_advisories=resources.app_advisories,
+        remote_tools=resources.remote_tools,
         custom_tools=resources.custom_tools,
         hooks=resources.hooks,
         memory_store=resources.memory_store,

@@ -27,12 +27,13 @@ _PROBE = b"{}"  # describing is pure, so the arguments do not matter for what a 
 class Sources:
     """Where a run's tools come from, in the order in which they claim names.
 
-    ``app_tools`` and ``builtins`` are selected where they are loaded. Tools of peers and of MCP
-    servers will claim theirs between the built-ins and the custom tools, and will be defined
-    between the application's and the custom ones.
+    ``app_tools``, ``remote_tools`` and ``builtins`` are selected where they are loaded. Tools of
+    peers claim theirs between the built-ins and the custom tools, and are defined between the
+    application's and the custom ones.
     """
 
     app_tools: Sequence[Tool] = ()
+    remote_tools: Sequence[Tool] = ()
     builtins: Builtins = field(default_factory=Builtins)
     custom_tools: Sequence[Tool] = ()
 
@@ -54,7 +55,7 @@ def build(
     allow_tool_search: bool,
     selection: Selection | None = None,
 ) -> tuple[ToolSet, tuple[Advisory, ...]]:
-    """Assemble a run's tools: the application's in their order, custom ones by name, built-ins.
+    """Assemble a run's tools: the application's, peers', custom ones by name, built-ins.
 
     ``selection`` narrows the custom tools. Built-ins are never deferred behind the search, but
     count towards it. An empty result is allowed here; whoever needs a tool asks
@@ -67,13 +68,15 @@ def build(
     claims = _Claims()
     claims.application(sources.app_tools)
     claims.built_in(sources.builtins)
+    claims.remote(sources.remote_tools)
     custom = claims.custom(sources.custom_tools, selection or Selection())
     in_front = sources.builtins.tools
-    tools = (*sources.app_tools, *custom, *in_front)
+    searched = (*sources.app_tools, *sources.remote_tools, *custom)
+    tools = (*searched, *in_front)
     many = len(tools) >= TOOL_SEARCH_THRESHOLD
     defer = many and supports_tool_search and allow_tool_search
     definitions = (
-        *(tool.definition(defer_loading=defer) for tool in (*sources.app_tools, *custom)),
+        *(tool.definition(defer_loading=defer) for tool in searched),
         *(tool.definition(defer_loading=False) for tool in in_front),
     )
     tool_set = ToolSet(
@@ -152,6 +155,17 @@ class _Claims:
                     key=feature,
                 )
             self._holders[tool.name] = _Holder("built-in", tool, feature)
+
+    def remote(self, tools: Sequence[Tool]) -> None:
+        for tool in tools:
+            holder = self._holders.get(tool.name)
+            if holder is not None:
+                raise ConfigError(
+                    f'remote_tools: the tool "{tool.name}" of a peer collides with the {holder}; '
+                    "give the peer an alias, or exclude one",
+                    key="remote_tools",
+                )
+            self._holders[tool.name] = _Holder("peer's", tool)
 
     def custom(self, tools: Sequence[Tool], selection: Selection) -> list[Tool]:
         kept: list[Tool] = []

@@ -310,12 +310,12 @@ def test_what_would_be_imported_is_listed_without_its_secrets(show: Show) -> Non
         "mcp_clients: [{name: a, url: 'https://u:hunter2@h/mcp?k=hunter2'},"
         " {name: b, command: npx, args: ['--url=https://x:hunter2@h']}]\n"
     )
-    assert any(line.startswith("pig: not built yet") and '"p"' in line for line in out)
+    assert any(line.startswith("pig: asked when") and '"p_" leads' in line for line in out)
     assert any(line.startswith("a: http https://REDACTED@h/mcp?k=REDACTED: not") for line in out)
     assert any(line.startswith("b: stdio npx --url=https://REDACTED@h: not") for line in out)
     assert "hunter2" not in "".join(out + err)
     assert err[0].startswith("warning: a run would be refused: checking config: ")
-    assert err[0].endswith("/agent.yaml:1:1: remote_tools is not built yet: remove its entries")
+    assert err[0].endswith("/agent.yaml:2:1: mcp_clients is not built yet: remove its entries")
     assert err[-1].startswith('warning: the include.tags of the remote_tools host "pig" is ignored')
 
 

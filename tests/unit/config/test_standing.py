@@ -109,7 +109,6 @@ def test_a_working_key_is_read_outside_the_configuration(
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("remote_tools: [{name: a}]", "remote_tools is not built yet: remove its entries"),
         (
             "mcp_clients: [{name: a, url: 'http://h'}]",
             "mcp_clients is not built yet: remove its entries",
@@ -153,9 +152,10 @@ def test_a_wish_that_is_not_built_is_refused_by_whatever_runs_the_agent(
 
 
 def test_who_describes_a_configuration_is_told_of_every_wish_that_is_not_built(read: Read) -> None:
-    config = read("remote_tools: [{name: a}]\ntelemetry: {enabled: true}\nharness: {pii: {}}")
-    assert [wish.key for wish in unbuilt_wishes(config)] == ["remote_tools", "telemetry"]
-    assert str(unbuilt_wishes(config)[0]).startswith("remote_tools is not built yet: ")
+    clients = "mcp_clients: [{name: a, command: x}]"
+    config = read(f"{clients}\ntelemetry: {{enabled: true}}\nharness: {{pii: {{}}}}")
+    assert [wish.key for wish in unbuilt_wishes(config)] == ["mcp_clients", "telemetry"]
+    assert str(unbuilt_wishes(config)[0]).startswith("mcp_clients is not built yet: ")
 
 
 def test_each_unbuilt_key_has_its_refusal_in_the_table_above() -> None:

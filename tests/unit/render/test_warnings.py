@@ -78,9 +78,6 @@ def test_the_reference_lists_every_worded_kind() -> None:
 _NOT_RAISED = {
     "knowledge_index_absent",
     "mcp_tools_changed",
-    "remote_no_tools",
-    "remote_tag_filter_ignored",
-    "remote_tools_skipped",
     "trace_close",
 }
 
