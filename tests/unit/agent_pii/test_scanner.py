@@ -39,7 +39,7 @@ FOUND = [
     ("PHONE", "tel:{}", "+442071838750"),
     ("PAYMENT_CARD", "card {}.", "4111 1111 1111 1111"),
     ("PAYMENT_CARD", "card {}", "5555-5555-5555-4444"),
-    ("PAYMENT_CARD", "{}", "378282246310005"),
+    ("PAYMENT_CARD", "by {}", "378282246310005"),
     ("PAYMENT_CARD", "{}", "3782 822463 10005"),
     ("IBAN", "to {} by Friday", "DE89370400440532013000"),
     ("IBAN", "to {} BY FRIDAY", "GB82 WEST 1234 5698 7654 32"),
@@ -232,7 +232,6 @@ LEFT_ALONE = [
             "export PAGE_TOKEN",
             "Next token",
             "the next page token",
-            "START_KEY",
             "idempotency-key",
         )
     ),

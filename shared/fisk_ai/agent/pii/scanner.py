@@ -79,8 +79,8 @@ class Scanner:
         for detector in self._detectors:
             spans = detector.spans(view.seen)
             if spans:
-                counts[detector.rule.type] += len(spans)
-                view.replace(spans, detector.rule.placeholder)
+                counts[detector.rule.type] += view.replace(spans, detector.rule.placeholder)
+        counts += Counter()  # drops what none was replaced of
         if not counts:
             return Scan(found=False, count=0, text=text, types=())
         return Scan(

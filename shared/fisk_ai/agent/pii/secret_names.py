@@ -3,7 +3,8 @@
 Names are taken apart at capitals, digits, dots, dashes and underscores. A token or a key whose word
 in front says that it is a place in a list or the key of a table is none: a model that cannot read
 it cannot ask for the next page. Whoever else is named in front of a place in a list owns a secret
-(``FACEBOOK_PAGE_TOKEN``). Rules: ``docs/reference/pii.md``.
+(``FACEBOOK_PAGE_TOKEN``), and a name in capitals is a setting, where fewer words say so
+(``SKIP_TOKEN``). Rules: ``docs/reference/pii.md``.
 """
 
 from __future__ import annotations
@@ -11,9 +12,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-_CURSORS: Final = frozenset(
-    b"backward continuation continue cursor delta evaluated forward next page pagination paging "
-    b"prev previous scroll sequence skip start starting sync".split()
+_PLAIN_CURSORS: Final = frozenset(
+    b"continuation cursor evaluated next page pagination paging prev previous".split()
+)
+_CURSORS: Final = _PLAIN_CURSORS | frozenset(
+    b"backward continue delta forward scroll sequence skip start starting sync".split()
 )
 """Words in front of ``token`` or ``key`` for a place in a list."""
 
@@ -23,15 +26,21 @@ _OF_LISTS: Final = _CURSORS | frozenset(
 )
 """Words that may stand further in front of a cursor: they name no one whose secret it could be."""
 
-_TABLE_KEYS: Final = frozenset(
-    b"cache composite dedup deduplication foreign group idempotency index lookup object partition "
-    b"primary pub public range row shard sort unique".split()
+_PLAIN_TABLE_KEYS: Final = frozenset(
+    b"composite dedup deduplication foreign idempotency partition pub public row shard sort".split()
 )
-"""Words in front of ``key`` for the key of a table, or one that everybody may know."""
+_TABLE_KEYS: Final = _PLAIN_TABLE_KEYS | frozenset(
+    b"cache group index lookup object primary range unique".split()
+)
+"""Words in front of ``key`` for the key of a table, or one that everybody may know.
+
+A name in capitals is a setting, in which only the plain words mean what they do elsewhere:
+``SYNC_TOKEN`` is what a service signs in with.
+"""
 
 _PRIMARY: Final = b"primary"
-_DRAWN_KEY: Final = re.compile(rb"[A-Za-z0-9+/]{40,}={1,2}")
-"""The primary key of an account, as clouds hand them out; that of a table is no padded base64."""
+_DRAWN_KEY: Final = re.compile(rb"(?=[^a-z]*[a-z])(?=[^A-Z]*[A-Z])[A-Za-z0-9+/]{40,}={0,2}")
+"""The primary key of an account, as clouds hand them out; of a table it is shorter, or a digest."""
 
 _WORDS_IN_FRONT: Final = re.compile(rb"(?:[A-Za-z0-9_.-]+ ){0,2}[A-Za-z0-9_.-]*\Z")
 
@@ -71,9 +80,11 @@ def is_public(name: bytes, value: bytes) -> bool:
         words.pop()
     if not kind or not words:
         return False
-    if kind == b"key" and words[-1] in _TABLE_KEYS:
+    is_setting = name.isupper()
+    if kind == b"key" and words[-1] in (_PLAIN_TABLE_KEYS if is_setting else _TABLE_KEYS):
         return words[-1] != _PRIMARY or _DRAWN_KEY.fullmatch(value) is None
-    return words[-1] in _CURSORS and _OF_LISTS.issuperset(words[:-1])
+    is_cursor = words[-1] in (_PLAIN_CURSORS if is_setting else _CURSORS)
+    return is_cursor and _OF_LISTS.issuperset(words[:-1])
 
 
 def name_ending_at(text: bytes, place: int) -> bytes:

@@ -7,6 +7,7 @@ replaced where it is written: whole escapes, and everything else byte for byte a
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from fisk_ai.agent.pii.escapes import QUOTES, readable, resolved
 from fisk_ai.agent.pii.nesting import Nesting
@@ -24,21 +25,26 @@ class View:
         self.seen = readable(self._marked) if self._steps else data
         self._edits: list[tuple[int, int, bytes]] = []
 
-    def replace(self, spans: Sequence[Span], placeholder: bytes) -> None:
-        """Put ``placeholder`` in place of ``spans`` of ``seen``; of a number, a string of it."""
+    def replace(self, spans: Sequence[Span], placeholder: bytes) -> int:
+        """Put ``placeholder`` in place of ``spans`` of ``seen``; return of how many of them.
+
+        The strings around stay, and what is between them; a number becomes a string.
+        """
         nesting = Nesting(self.seen, self._marked)
-        depths = [nesting.depth(span) for span in spans]
-        for span, depth in zip(spans, depths, strict=True):
+        of_spans = [list(nesting.pieces(span)) for span in spans]
+        pieces = list(chain.from_iterable(of_spans))
+        for start, end, depth in pieces:
             value = placeholder if depth is None else _string(placeholder, _quote(depth))
-            self._edits.append((*self._origin(span), value))
+            self._edits.append((*self._origin((start, end)), value))
         marked = [
             placeholder if depth is None else _string(placeholder, QUOTES[depth : depth + 1])
-            for depth in depths
+            for _, _, depth in pieces
         ]
-        step = Rewriting(cut(self._marked, spans), marked)
+        step = Rewriting(cut(self._marked, [piece[:2] for piece in pieces]), marked)
         self._steps.append(step)
         self._marked = step.text
         self.seen = readable(self._marked)
+        return sum(map(bool, of_spans))
 
     def written(self) -> bytes:
         """Return the text as it was written, with everything replaced."""
