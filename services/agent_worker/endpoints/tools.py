@@ -34,7 +34,8 @@ from fisk_ai.a2a.messages import (
     reply_header,
 )
 from fisk_ai.a2a.numbering import Numbering
-from fisk_ai.agent.apart import COMMAND_GRACE_S, OutOfTimeError, StrayError, apart
+from fisk_ai.agent import foreign_tools
+from fisk_ai.agent.apart import COMMAND_GRACE_S, OutOfTimeError, StrayError
 from fisk_ai.bus.messages import Inbound
 from fisk_ai.bus.service import Service
 from fisk_ai.config import Config
@@ -229,9 +230,11 @@ class _Call:
             return self._failed(tool.missing_required_message(missing))
         deps = ExecDeps(work_dir=self._terms.work_dir)
         try:
-            outcome = await apart(
-                lambda: tool.execute(CallContext(), raw, deps),
-                f'the tool "{tool.name}"',
+            outcome = await foreign_tools.call(
+                tool,
+                raw,
+                CallContext(),
+                deps=deps,
                 limit_s=self._terms.timeout_s,
                 grace_s=COMMAND_GRACE_S,
             )

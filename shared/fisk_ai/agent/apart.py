@@ -19,8 +19,8 @@ from fisk_ai.toolkit.gate import control_error
 
 T = TypeVar("T")
 
-ENDS = (SystemExit, KeyboardInterrupt, GeneratorExit, BaseExceptionGroup)
-"""What ends a process, or may hold what does."""
+_ENDS = (SystemExit, KeyboardInterrupt, GeneratorExit)
+"""What ends a process; a task that raises one of the first two ends the event loop."""
 
 GRACE_S = 3.0
 """How long code may take to end once it was told to: enough to close what it has open."""
@@ -39,7 +39,19 @@ _left_behind: set[asyncio.Task[object]] = set()  # held, so that none is collect
 
 
 class StrayError(Exception):
-    """Foreign code did what no code of a run may do; the text says what, as "it was ..."."""
+    """Foreign code did what no code of a run may do; the text says what, as "it was ...".
+
+    ``words`` are those of what it raised. They are no part of the text, which may reach a peer.
+    """
+
+    def __init__(self, text: str, words: str = "") -> None:
+        """Note both."""
+        super().__init__(text)
+        self.words = words
+
+    def in_full(self, result: str = "") -> str:
+        """Return the text, what came of it, and the words behind both."""
+        return f"{self}{result}" + (f": {self.words}" if self.words else "")
 
 
 class OutOfTimeError(Exception):
@@ -55,7 +67,7 @@ def said(error: BaseException) -> str:
     """Return the words of an exception of foreign code; its kind where it has none to give."""
     try:
         return str(error) or type(error).__name__
-    except Exception:  # noqa: BLE001 - code of an exception fails like any other foreign code
+    except BaseException:  # noqa: BLE001 - code of an exception fails like any other foreign code
         return type(error).__name__
 
 
@@ -76,12 +88,12 @@ async def apart(
 
     Raises:
         OutOfTimeError: it was stopped at its limit and returned nothing.
-        StrayError: it was cancelled from within, or tried to end the process.
+        StrayError: it was cancelled from within, or raised what is no ``Exception``.
         asyncio.CancelledError: the run was cancelled.
         Exception: whatever ``work`` raises.
     """
     context = contextvars.copy_context()
-    task = asyncio.create_task(_contained(work), name=what, context=context)
+    task = asyncio.create_task(_contained(work, what), name=what, context=context)
     try:
         await _wait(task, limit_s, must_hurry)
     except asyncio.CancelledError:
@@ -116,14 +128,23 @@ async def _wait(
         await asyncio.wait({task}, timeout=min(left_s, _LOOK_S))
 
 
-async def _contained(work: Callable[[], Awaitable[T]]) -> T:
-    # Such an exception would leave the task through the event loop and end it.
+async def _contained(work: Callable[[], Awaitable[T]], what: str) -> T:
+    # What is no Exception ends the event loop, or passes every handler but the last one of a run.
     try:
         return await work()
-    except ExceptionGroup:
+    except (Exception, asyncio.CancelledError):
         raise
-    except ENDS as exc:
-        raise StrayError(f"tried to end the process ({type(exc).__name__})") from exc
+    except BaseException as exc:
+        stray = _stray(exc)
+        _log.warning("%s %s", what, stray, exc_info=exc)
+        raise stray from exc
+
+
+def _stray(error: BaseException) -> StrayError:
+    kind = type(error).__name__
+    if isinstance(error, _ENDS):
+        return StrayError(f"tried to end the process ({kind})")
+    return StrayError(f"raised what is no Exception ({kind})", said(error))
 
 
 def _take_over(context: contextvars.Context) -> None:

@@ -7,15 +7,9 @@ the call open; and a failure the tool calls fatal ends the run.
 
 from __future__ import annotations
 
+from fisk_ai.agent import foreign_tools
 from fisk_ai.agent.active import ActiveRun
-from fisk_ai.agent.apart import (
-    COMMAND_GRACE_S,
-    GRACE_S,
-    OutOfTimeError,
-    StrayError,
-    apart,
-    said,
-)
+from fisk_ai.agent.apart import COMMAND_GRACE_S, GRACE_S, OutOfTimeError, StrayError, said
 from fisk_ai.agent.effective import EffectiveCall
 from fisk_ai.agent.ending import TurnOver
 from fisk_ai.errors import DeferredError, FatalToolError, PromptAbortedError
@@ -45,9 +39,11 @@ async def execute(active: ActiveRun, effective: EffectiveCall) -> ToolResultBloc
     context, deps = _context(active, call.id), _deps(active, effective.info)
     limit_s = _limit(active, effective.info)
     try:
-        outcome = await apart(
-            lambda: tool.execute(context, call.input, deps),
-            f'the tool "{tool.name}"',
+        outcome = await foreign_tools.call(
+            tool,
+            call.input,
+            context,
+            deps=deps,
             limit_s=limit_s,
             grace_s=_grace(effective.info),
         )
@@ -56,7 +52,8 @@ async def execute(active: ActiveRun, effective: EffectiveCall) -> ToolResultBloc
         _raise_beyond_the_model(exc.__cause__)
         text = await _timed_out(active, tool, limit_s or 0.0, heeded=exc.heeded)
     except StrayError as exc:
-        text = f'the tool "{tool.name}" {exc} and returned nothing'
+        _raise_beyond_the_model(exc.__cause__)
+        text = f'the tool "{tool.name}" {exc.in_full(" and returned nothing")}'
     except Exception as exc:  # noqa: BLE001 - whatever a tool raises is its answer
         _raise_beyond_the_model(exc)
         text = said(exc)

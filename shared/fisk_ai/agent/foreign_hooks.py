@@ -1,19 +1,18 @@
 """The hooks of an embedder as a run calls them: apart from it, and with a verdict it can use.
 
-A hook that cancels its own task or tries to end the process has failed, and so has one that returns
-something else than its point takes: that is told in words instead of crashing the run. Rules:
-``docs/reference/hooks.md``.
+A hook that cancels its own task or raises what is no ``Exception`` has failed, and so has one that
+is no async function or returns something else than its point takes: that is told in words instead
+of crashing the run. Rules: ``docs/reference/hooks.md``.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import fields, replace
 from types import NoneType
-from typing import TypeVar
+from typing import TypeVar, cast
 
-from fisk_ai.agent.apart import ENDS, GRACE_S, OutOfTimeError, StrayError, apart, said
+from fisk_ai.agent.apart import GRACE_S, OutOfTimeError, StrayError, apart
 from fisk_ai.agent.hooks import AtRunEnd, Hooks, PromptVerdict, Replacement, ToolVerdict
 from fisk_ai.errors import RefusedError
 
@@ -63,14 +62,14 @@ def _bounded(
     async def call(told: AtRunEnd) -> None:
         try:
             await apart(
-                lambda: _failing_in_words(hook, told),
+                lambda: _called(hook, told),
                 f"the {_LAST} hook",
                 limit_s=RUN_END_S,
                 grace_s=GRACE_S,
                 must_hurry=must_hurry,
             )
         except StrayError as exc:
-            raise RefusedError(f"it {exc}") from exc
+            raise RefusedError(f"it {exc.in_full()}") from exc
         except OutOfTimeError as exc:
             end = "was cancelled" if exc.heeded else "was left behind, as cancelling it did nothing"
             raise RefusedError(f"it did not end in time and {end}") from exc
@@ -78,24 +77,10 @@ def _bounded(
     return call
 
 
-async def _failing_in_words(hook: Callable[[AtRunEnd], Awaitable[None]], told: AtRunEnd) -> None:
-    """Call the last hook; what it raises and is no exception of a program is told like any other.
-
-    Raises:
-        RefusedError: it raised such a thing.
-    """
-    try:
-        await hook(told)
-    except (Exception, asyncio.CancelledError, *ENDS):
-        raise
-    except BaseException as exc:
-        raise RefusedError(f"it raised {type(exc).__name__}: {said(exc)}") from exc
-
-
 def _apart(name: str, hook: Callable[[P], Awaitable[R]]) -> Callable[[P], Awaitable[R]]:
     async def call(told: P) -> R:
         try:
-            verdict = await apart(lambda: hook(told), f"the {name} hook")
+            verdict = await apart(lambda: _called(hook, told), f"the {name} hook")
         except StrayError as exc:
             raise RefusedError(f"it {exc}") from exc
         wanted = _VERDICTS.get(name)
@@ -104,6 +89,19 @@ def _apart(name: str, hook: Callable[[P], Awaitable[R]]) -> Callable[[P], Awaita
         return verdict
 
     return call
+
+
+async def _called(hook: Callable[[P], Awaitable[R]], told: P) -> R:
+    """Call a hook and wait for it.
+
+    Raises:
+        RefusedError: it is an ordinary function. Whatever the hook raises is passed on.
+    """
+    returned = cast("object", hook(told))
+    if not isinstance(returned, Awaitable):
+        given = type(returned).__name__
+        raise RefusedError(f"it is no async function and returned a {given}; write async def")
+    return await cast("Awaitable[R]", returned)
 
 
 def _require(verdict: object, wanted: type[object]) -> None:

@@ -11,8 +11,9 @@ import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import cast
 
-from fisk_ai.errors import SetupError
+from fisk_ai.errors import SetupError, ToolError
 from fisk_ai.llm.model import ToolDef
 from fisk_ai.text import sanitise, words
 from fisk_ai.toolkit import arguments, tags
@@ -195,14 +196,21 @@ class FunctionTool:
         return arguments.missing_message(self.name, self._schema, names)
 
     async def execute(self, context: CallContext, raw: bytes, deps: ExecDeps) -> ToolOutcome:
-        """Call the function; what it returns is what the model reads."""
+        """Call the function; what it returns is what the model reads.
+
+        Raises:
+            ToolError: the function is not async. Whatever it raises is passed on.
+        """
         given = FunctionContext(
             tool_use_id=context.tool_use_id,
             call_ref=context.call_ref,
             work_dir=deps.work_dir,
             prompter=deps.prompter,
         )
-        return ToolOutcome(output=await self._spec.handler(normalised(raw), given))
+        returned = cast("object", self._spec.handler(normalised(raw), given))
+        if not isinstance(returned, Awaitable):
+            raise ToolError(f'the handler of the tool "{self.name}" is no async function')
+        return ToolOutcome(output=await cast("Awaitable[str]", returned))
 
     def _with_arguments(self, raw: bytes) -> str:
         """Return what a person decides on when nobody worded the call."""
@@ -263,7 +271,7 @@ def _worded(wording: Wording | None, raw: bytes) -> str:
     if wording is None:
         return ""
     try:
-        line = wording(raw)
-    except Exception:  # noqa: BLE001 - an author's words decide no call; its arguments are shown
+        line = cast("object", wording(raw))
+    except BaseException:  # noqa: BLE001 - an author's words decide no call; its arguments are shown
         return ""
-    return sanitise.for_terminal(line, WORDING_LIMIT)
+    return sanitise.for_terminal(line, WORDING_LIMIT) if isinstance(line, str) else ""

@@ -6,6 +6,7 @@ import asyncio
 import sys
 from collections.abc import Awaitable, Callable
 from contextvars import ContextVar
+from dataclasses import fields, replace
 from typing import cast
 
 import pytest
@@ -24,10 +25,12 @@ from fisk_ai.agent.hooks import (
     ToolVerdict,
     UserPrompt,
 )
+from fisk_ai.errors import DeferredError, FiskError
 from fisk_ai.sessions.records import Payload, ToolResult
 from fisk_ai.testing.agent import AgentBench, call, say
 from fisk_ai.testing.tools import FakeTool
-from fisk_ai.toolkit.contract import Advisory
+from fisk_ai.toolkit.contract import Advisory, CallContext, ExecDeps, ToolOutcome
+from fisk_ai.toolkit.functool import FunctionContext, FunctionSpec, FunctionTool, Handler
 
 TENANT = ContextVar("tenant", default="nobody")
 Effect = Callable[[bytes], Awaitable[str]]
@@ -60,6 +63,18 @@ async def raises_what_is_no_exception(raw: bytes) -> str:
     raise BaseException("away")
 
 
+async def raises_a_group(raw: bytes) -> str:
+    raise ExceptionGroup("several", [ValueError("one"), FiskError("two")])
+
+
+async def runs_out(raw: bytes) -> str:
+    raise StopIteration
+
+
+async def runs_out_of_more(raw: bytes) -> str:
+    raise StopAsyncIteration("no more")
+
+
 async def exits_in_a_task_of_its_own(raw: bytes) -> str:
     return await asyncio.to_thread(sys.exit, 3)
 
@@ -87,7 +102,14 @@ def results(payloads: list[Payload | None]) -> list[ToolResult]:
         (interrupts, "tried to end the process (KeyboardInterrupt)"),
         (exits_in_a_task_of_its_own, "tried to end the process (SystemExit)"),
         (closes, "tried to end the process (GeneratorExit)"),
-        (exits_in_company, "tried to end the process (BaseExceptionGroup)"),
+        (exits_in_company, "raised what is no Exception (BaseExceptionGroup) and returned nothing"),
+        (
+            raises_what_is_no_exception,
+            'the tool "odd" raised what is no Exception (BaseException) and returned nothing: away',
+        ),
+        (raises_a_group, "several (2 sub-exceptions)"),
+        (runs_out, "coroutine raised StopIteration"),
+        (runs_out_of_more, "no more"),
         (cancels_itself, 'the tool "odd" was cancelled from within and returned nothing'),
         (is_mute, "MuteError"),
     ],
@@ -101,6 +123,71 @@ async def test_what_no_tool_may_do_is_its_own_failure(
     assert (result.reason, result.text, error) == ("completed", "sorry", None)
     assert record.result.is_error
     assert words in record.result.content
+
+
+class Plain(FakeTool):
+    """Runs in an ordinary function."""
+
+    def execute(self, context: CallContext, raw: bytes, deps: ExecDeps) -> ToolOutcome:  # pyright: ignore[reportIncompatibleMethodOverride] - wrong on purpose
+        return ToolOutcome(output="done")
+
+
+class Bare(FakeTool):
+    """Returns a text, where an outcome is wanted."""
+
+    async def execute(self, context: CallContext, raw: bytes, deps: ExecDeps) -> ToolOutcome:
+        return cast("ToolOutcome", "done")
+
+
+async def returns_a_number(raw: bytes) -> str:
+    return cast("str", 5)
+
+
+def ordinary_handler(raw: bytes, context: FunctionContext) -> str:
+    return "done"
+
+
+@pytest.mark.parametrize(
+    ("tool", "words"),
+    [
+        (Plain(name="odd"), 'the tool "odd" returned a ToolOutcome, which cannot be awaited; '),
+        (Bare(name="odd"), 'the tool "odd" returned a str, where a ToolOutcome is wanted'),
+        (
+            FakeTool(name="odd", effect=returns_a_number),
+            'the tool "odd" returned a int, where a str is wanted',
+        ),
+        (
+            FunctionTool(
+                FunctionSpec(
+                    name="odd",
+                    description="Odd.",
+                    schema={"type": "object"},
+                    handler=cast("Handler", ordinary_handler),
+                )
+            ),
+            'the handler of the tool "odd" is no async function',
+        ),
+    ],
+)
+async def test_a_tool_that_returns_what_is_no_result_is_told_in_words(
+    bench: AgentBench, tool: FakeTool | FunctionTool, words: str
+) -> None:
+    bench.tools = [tool]
+    result, error = await bench.run(call(("a", "odd")), say("sorry"))
+    (record,) = results(await bench.payloads())
+    assert (result.reason, error, record.result.is_error) == ("completed", None, True)
+    assert record.result.content.startswith(words)
+
+
+async def test_a_deferral_in_the_company_of_what_is_no_exception_still_counts(
+    bench: AgentBench,
+) -> None:
+    async def defer(raw: bytes) -> str:
+        raise BaseExceptionGroup("both", [SystemExit(1), DeferredError("later")])
+
+    bench.tools = [FakeTool(name="odd", effect=defer)]
+    result, _ = await bench.run(call(("a", "odd")))
+    assert (result.reason, [item.note for item in result.deferred]) == ("suspended", ["later"])
 
 
 async def test_a_tool_that_takes_no_notice_of_its_timeout_does_not_hold_the_run(
@@ -209,6 +296,10 @@ async def test_code_that_fails_when_it_is_stopped_is_still_out_of_time() -> None
     assert str(failed.value.__cause__) == "closed twice"
 
 
+BEFORE_THE_LOOP = ("run_start", "user_prompt_submit")
+HOOKS = [field.name for field in fields(Hooks) if field.name != "run_end"]
+
+
 async def exit_hook(told: object) -> None:
     sys.exit(1)
 
@@ -221,27 +312,57 @@ async def self_cancelling_hook(told: object) -> None:
     await cancels_itself(b"")
 
 
+async def away_hook(told: object) -> None:
+    await raises_what_is_no_exception(b"")
+
+
+def ordinary_hook(told: object) -> None: ...
+
+
 @pytest.mark.parametrize(
     ("hook", "words"),
     [
         (exit_hook, "it tried to end the process (SystemExit)"),
         (cancelling_hook, "it was cancelled from within"),
         (self_cancelling_hook, "it was cancelled from within"),
+        (away_hook, "it raised what is no Exception (BaseException)"),
+        (ordinary_hook, "it is no async function and returned a NoneType; write async def"),
     ],
 )
+@pytest.mark.parametrize("name", HOOKS)
 async def test_what_no_hook_may_do_ends_its_run_as_an_error(
-    bench: AgentBench, hook: Callable[[object], Awaitable[None]], words: str
+    bench: AgentBench, name: str, hook: Callable[[object], Awaitable[None]], words: str
 ) -> None:
     bench.tools = [FakeTool(name="look")]
-    hooks = Hooks(pre_model_call=hook)
-    result, error = await bench.run(say("never"), hooks=hooks)
-    assert (result.reason, result.crashed) == ("error", False)
-    assert str(error) == f"pre_model_call hook: {words}"
+    ended: list[AtRunEnd] = []
+
+    async def end(told: AtRunEnd) -> None:
+        ended.append(told)
+
+    hooks = replace(Hooks(run_end=end), **{name: hook})
+    result, error = await bench.converse(["more"], call(("a", "look")), say("yes"), hooks=hooks)
+    assert not result.crashed
+    assert str(error) == f"{name} hook: {words}"
+    assert [told.reason for told in ended] == ([] if name in BEFORE_THE_LOOP else ["error"])
 
 
-@pytest.mark.parametrize("misdeed", [exits, is_mute, raises_what_is_no_exception])
+LAST_WORDS: list[tuple[Effect, str]] = [
+    (exits, "it tried to end the process (SystemExit)"),
+    (interrupts, "it tried to end the process (KeyboardInterrupt)"),
+    (closes, "it tried to end the process (GeneratorExit)"),
+    (exits_in_company, "it raised what is no Exception (BaseExceptionGroup): both"),
+    (raises_what_is_no_exception, "it raised what is no Exception (BaseException): away"),
+    (raises_a_group, "several (2 sub-exceptions)"),
+    (runs_out, "coroutine raised StopIteration"),
+    (runs_out_of_more, "no more"),
+    (cancels_itself, "it was cancelled from within"),
+    (is_mute, "MuteError"),
+]
+
+
+@pytest.mark.parametrize(("misdeed", "words"), LAST_WORDS)
 async def test_the_last_hook_can_neither_end_the_process_nor_change_the_outcome(
-    bench: AgentBench, misdeed: Effect
+    bench: AgentBench, misdeed: Effect, words: str
 ) -> None:
     async def end(told: AtRunEnd) -> None:
         await misdeed(b"")
@@ -249,7 +370,9 @@ async def test_the_last_hook_can_neither_end_the_process_nor_change_the_outcome(
     bench.tools = [FakeTool(name="look")]
     result, error = await bench.run(say("done"), hooks=Hooks(run_end=end))
     assert (result.reason, error) == ("completed", None)
-    assert bench.events.warnings() == ["run_end_hook"]
+    (warning,) = bench.events.of(Advisory)
+    assert warning.kind == "run_end_hook"
+    assert warning.error.startswith(words)
 
 
 WRONG: list[tuple[str, object, str]] = [

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from fisk_ai.agent.options import HeldApproval
-from fisk_ai.errors import PromptAbortedError
+from fisk_ai.errors import FatalToolError, PromptAbortedError
 from fisk_ai.sessions import supply
 from fisk_ai.sessions.digest import args_sha256
 from fisk_ai.sessions.records import CallApproval, ToolResult
@@ -18,7 +18,7 @@ UNKNOWN = "outcome unknown: the worker stopped while this ran; check before repe
 HARMFUL = [("ai:confirm",), ("ai:destructive",), ("ai:confirm", "ai:destructive")]
 
 
-class Killed(BaseException):
+class Killed(FatalToolError):
     """Ends a run as a kill does: nothing of it is written afterwards."""
 
 
@@ -27,7 +27,7 @@ def interrupted(*tags: str) -> FakeTool:
 
     async def die_once(raw: bytes) -> str:
         if len(tool.calls) == 1:
-            raise Killed
+            raise Killed("killed")
         return "done"
 
     tool = FakeTool(name="remove", own_tags=tags, effect=die_once)
@@ -37,8 +37,8 @@ def interrupted(*tags: str) -> FakeTool:
 async def kill(bench: AgentBench, tool: FakeTool, *answers: str) -> None:
     bench.tools = [tool]
     bench.prompter = ScriptedPrompter(answers)
-    ended, _ = await bench.run(call(("a", "remove")))
-    assert ended.crashed
+    _, error = await bench.run(call(("a", "remove")))
+    assert isinstance(error, Killed)
 
 
 async def recorded(bench: AgentBench) -> list[ToolResult]:
@@ -66,11 +66,11 @@ async def test_a_standing_grant_does_not_repeat_a_call_in_doubt(bench: AgentBenc
     await bench.run(call(("z", "remove")), say("done"))
 
     async def die(raw: bytes) -> str:
-        raise Killed
+        raise Killed("killed")
 
     tool.effect = die
-    ended, _ = await bench.follow_up("again", call(("a", "remove")))
-    assert ended.crashed
+    _, error = await bench.follow_up("again", call(("a", "remove")))
+    assert isinstance(error, Killed)
     tool.effect = None
     bench.prompter = ScriptedPrompter(["no"])
     await bench.resume(say("done"))
@@ -187,14 +187,14 @@ async def test_an_approval_of_other_arguments_leaves_the_doubt(bench: AgentBench
 
 async def test_an_approval_counts_for_one_attempt_alone(bench: AgentBench) -> None:
     async def die(raw: bytes) -> str:
-        raise Killed
+        raise Killed("killed")
 
     tool = FakeTool(name="remove", own_tags=("ai:destructive",), effect=die)
     await kill(bench, tool)
     await supply.approve(bench.store, "bench", allowing())
     bench.prompter = ScriptedPrompter(["no"])
-    ended, _ = await bench.resume()
-    assert (ended.crashed, len(tool.calls)) == (True, 2)
+    _, error = await bench.resume()
+    assert (isinstance(error, Killed), len(tool.calls)) == (True, 2)
     await bench.resume(say("done"))
     assert [asked.in_doubt for asked in bench.prompter.approvals] == [True]
     assert len(tool.calls) == 2
@@ -208,8 +208,8 @@ async def test_an_approval_that_a_dead_run_brought_along_is_not_given_since(
     await bench.run(call(("a", "remove")))
     bench.prompter = ScriptedPrompter(["no"])
     held = HeldApproval(tool_use_id="a", choice="once", args_sha256=allowing().args_sha256)
-    ended, _ = await bench.resume(approval=held)
-    assert ended.crashed
+    _, error = await bench.resume(approval=held)
+    assert isinstance(error, Killed)
     assert (await bench.kinds())[-2:] == ["Claim", "CallApproval"]
     await bench.resume(say("done"))
     assert [asked.in_doubt for asked in bench.prompter.approvals] == [True]
@@ -229,13 +229,13 @@ async def test_an_approval_beside_the_one_a_dead_run_brought_counts(bench: Agent
 
 async def test_a_call_killed_again_after_once_is_asked_about_again(bench: AgentBench) -> None:
     async def die(raw: bytes) -> str:
-        raise Killed
+        raise Killed("killed")
 
     tool = FakeTool(name="remove", own_tags=("ai:destructive",), effect=die)
     await kill(bench, tool)
     for _ in range(2):
-        ended, _ = await bench.resume(approval=HeldApproval(tool_use_id="a", choice="once"))
-        assert ended.crashed
+        _, error = await bench.resume(approval=HeldApproval(tool_use_id="a", choice="once"))
+        assert isinstance(error, Killed)
     tool.effect = None
     bench.prompter = ScriptedPrompter(["once"])
     await bench.resume(say("done"))
@@ -253,8 +253,8 @@ async def test_a_clean_suspend_leaves_no_doubt(bench: AgentBench) -> None:
 async def test_only_the_first_open_call_is_in_doubt(bench: AgentBench) -> None:
     tool = interrupted("ai:destructive")
     bench.tools = [FakeTool(name="look"), tool, FakeTool(name="wipe", own_tags=("ai:destructive",))]
-    ended, _ = await bench.run(call(("a", "look"), ("b", "remove"), ("c", "wipe")))
-    assert ended.crashed
+    _, error = await bench.run(call(("a", "look"), ("b", "remove"), ("c", "wipe")))
+    assert isinstance(error, Killed)
     result, _ = await bench.resume(say("done"))
     assert result.reason == "completed"
     assert [record.result.content for record in await recorded(bench)] == ["done", UNKNOWN, "done"]

@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from fisk_ai.agent.events import DiscardEvents, Starting, ToolResultEvent
-from fisk_ai.agent.hooks import AtRunEnd, Hooks
+from fisk_ai.agent.hooks import AtRunEnd, Hooks, PreToolUse
 from fisk_ai.errors import PanicError, ProviderError
 from fisk_ai.llm.model import Request, Response, Usage
 from fisk_ai.llm.provider import DeltaSink
@@ -113,13 +113,11 @@ async def test_a_cancelled_run_tells_its_end_once(looking: AgentBench) -> None:
 
 
 async def test_a_crash_names_the_session_it_met_and_hides_its_cause(looking: AgentBench) -> None:
-    class Broken(BaseException): ...
+    async def fail(event: PreToolUse) -> None:
+        raise LookupError("the password is hunter2")
 
-    async def fail(raw: bytes) -> str:
-        raise Broken("the password is hunter2")
-
-    looking.tools = [FakeTool(name="look", effect=fail)]
-    result, error = await looking.run(call(("a", "look")))
+    hooks = Hooks(pre_tool_use=fail)
+    result, error = await looking.run(call(("a", "look")), hooks=hooks)
     assert (result.session_id, result.reason, result.crashed) == ("bench", None, True)
     assert result.stats is not None
     assert result.stats.llm_calls == 1

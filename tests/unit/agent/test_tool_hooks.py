@@ -304,10 +304,8 @@ async def test_grants_of_a_call_whose_result_was_lost_are_lost_too(
 
 
 async def test_both_tools_of_a_call_in_doubt_have_their_say(bench: AgentBench) -> None:
-    class Killed(BaseException): ...
-
     async def die(raw: bytes) -> str:
-        raise Killed
+        raise FatalToolError("killed")
 
     drop = FakeTool(name="drop", own_tags=("ai:destructive",))
     look = FakeTool(name="look", own_tags=("ai:idempotent",), effect=die)

@@ -32,6 +32,7 @@ from fisk_ai.toolkit.functool import (
     FunctionSpec,
     FunctionTool,
     Handler,
+    Wording,
 )
 from fisk_ai.toolkit.gate import control_error
 from fisk_ai.toolkit.prompter import DefaultDenyPrompter
@@ -199,8 +200,17 @@ def test_a_person_reads_the_arguments_of_a_gated_call_nobody_worded(
     assert len(long) < 2000
 
 
-def test_a_trace_that_fails_decides_nothing() -> None:
-    tool = FunctionTool(replace(SPEC, trace=broken))
+def exiting(raw: bytes) -> str:
+    raise SystemExit(3)
+
+
+def numbering(raw: bytes) -> str:
+    return cast("str", 5)
+
+
+@pytest.mark.parametrize("trace", [broken, exiting, numbering])
+def test_a_trace_that_fails_decides_nothing(trace: Wording) -> None:
+    tool = FunctionTool(replace(SPEC, trace=trace))
     assert tool.describe(b"{}").display == ""
 
 
