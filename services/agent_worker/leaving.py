@@ -20,6 +20,9 @@ from fisk_ai.serving.log import get_logger
 LEFTOVER_S = 3.0
 """How long tasks and threads may take to end once everything was told and closed."""
 
+_STOPS = (SystemExit, KeyboardInterrupt, RuntimeError)
+"""How a loop ends before its time; the last says that it was stopped while the work goes on."""
+
 _log = get_logger("agent_worker")
 
 
@@ -62,8 +65,9 @@ def run_to_the_end(
 ) -> int:
     """Run ``work`` and return what it returns, past exits that are not its own.
 
-    A task that raises ``SystemExit`` stops the event loop of everybody. While the worker serves,
-    such a task is one that a tool or a hook began, and only whoever waits for it is told.
+    A task that raises ``SystemExit`` stops the event loop of everybody, and so does whoever calls
+    its ``stop``. While the worker serves, that is a tool or a hook, or a task that one began, and
+    only whoever waits for it is told.
     """
     began: list[asyncio.Task[int]] = []
 
@@ -73,17 +77,17 @@ def run_to_the_end(
 
     try:
         return runner.run(noted())
-    except (SystemExit, KeyboardInterrupt) as exc:
+    except _STOPS as exc:
         _require_stray(exc, began, ready)
     while True:
         try:
             return runner.get_loop().run_until_complete(began[0])
-        except (SystemExit, KeyboardInterrupt) as exc:
+        except _STOPS as exc:
             _require_stray(exc, began, ready)
 
 
 def _require_stray(exc: BaseException, began: list[asyncio.Task[int]], ready: ReadyLine) -> None:
-    """Log an exit that is not the worker's own; raise one that is."""
-    if not ready.is_serving or not began or began[0].done():
+    """Log an end that is not the worker's own; raise one that is."""
+    if not ready.is_serving or not began or began[0].done() or began[0].get_loop().is_closed():
         raise exc
     _log.error("a task of a tool or a hook tried to end the process", error=type(exc).__name__)

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.integration
 Ask = Callable[[AgentClient], Awaitable[TaskEnd]]
 
 OWN = '''\
-import asyncio, sys, time
+import asyncio, sys, threading, time
 from pathlib import Path
 
 from agent_worker import serve
@@ -99,6 +99,16 @@ EXITS_BESIDE = """
     await asyncio.sleep(0.05)
 """
 
+STOPS_THE_LOOP = """
+    asyncio.get_running_loop().stop()
+    await asyncio.sleep(0.01)
+"""
+THREAD_RAISES = """
+    thread = threading.Thread(target=lambda: [].pop())
+    thread.start()
+    thread.join()
+"""
+
 
 @pytest.fixture
 def agent(caller: Connection) -> AgentClient:
@@ -144,7 +154,9 @@ async def test_a_drained_worker_does_not_wait_for_a_thread_that_a_tool_left(
     assert time.monotonic() - began < 10
 
 
-@pytest.mark.parametrize("body", ["sys.exit(7)", EXITS_IN_A_TASK, EXITS_BESIDE])
+@pytest.mark.parametrize(
+    "body", ["sys.exit(7)", EXITS_IN_A_TASK, EXITS_BESIDE, STOPS_THE_LOOP, THREAD_RAISES]
+)
 async def test_a_tool_that_exits_leaves_the_worker_serving(
     workshop: Workshop, agent: AgentClient, ask: Ask, body: str
 ) -> None:
