@@ -110,7 +110,7 @@ class _Worker:
             model=config.llm.model,
             provider=config.llm.provider,
             sessions=stores.sessions.info().backend if stores is not None else "none",
-            tools=len(self._built.tool_names) + len(self._imported.tools),
+            tools=len(self._built.tools) + len(self._imported.tools),
             start_s=round(took_s, 3),
         )
 
@@ -141,10 +141,11 @@ def _runner(
 
 async def _imported(config: Config, built: Built) -> Imported:
     """Return the tools of peers, over the connection that the configuration names."""
-    if not (config.remote_tools and config.answers_prompts):
+    if not config.imports_tools:
         return Imported()
     with config.placing():
-        streams = await built.storage.streams("")
-        return await remote_tools(
-            config, streams.connection, built.tool_names, wait_s=built.peers_wait_s
-        )
+        connection = await built.storage.connection()
+        claimed = {tool.name for tool in built.tools}
+        imported = await remote_tools(config, connection, claimed, wait_s=built.peers_wait_s)
+        resources.require_tools(config, (*built.tools, *imported.tools))
+        return imported

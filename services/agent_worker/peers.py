@@ -37,8 +37,6 @@ async def remote_tools(
         SetupError: a peer did not answer in time; names it.
         ConfigError: a filter does not compile, or names clash.
     """
-    if not config.remote_tools:
-        return Imported()
     asked = [_host(config, connection, host, wait_s) for host in config.remote_tools]
     hosts = await asyncio.gather(*asked)
     a2a = config.expose.agent.a2a

@@ -48,8 +48,8 @@ REGISTERED = _providers
 class Built:
     """Everything a worker serves with; all of it is this process's own to close.
 
-    ``tool_names`` are those of this process's own tools, before any of a peer's; ``peers_wait_s``
-    is how long peers are waited for. An agent that answers no prompts runs
+    ``tools`` are this process's own, before any of a peer's; ``peers_wait_s`` is how long peers are
+    waited for. An agent that answers no prompts runs
     nothing: it has neither a model nor stores.
     """
 
@@ -60,7 +60,7 @@ class Built:
     storage: Storage
     debug: DebugFiles
     additions: Additions
-    tool_names: tuple[str, ...]
+    tools: Sequence[Tool]
     peers_wait_s: float
 
     async def close(self) -> None:
@@ -117,7 +117,7 @@ async def build(config: Config, place: Place, additions: Additions) -> Built:
         storage=storage,
         debug=debug,
         additions=additions,
-        tool_names=tuple(tool.name for tool in tools),
+        tools=tools,
         peers_wait_s=base.serving.connect_timeout_s,
     )
 
@@ -168,7 +168,9 @@ def assemble_tools(
     memory: MemoryStore | None,
     additions: Additions,
 ) -> Sequence[Tool]:
-    """Return the tools every run is given; no turn may begin in a worker without a single one.
+    """Return the tools of this process that every run is given.
+
+    No turn may begin in a worker without a single one; where peers lend some, that is seen later.
 
     Raises:
         ConfigError, SetupError: two tools claim one name, one cannot be a tool, or none is left.
@@ -181,11 +183,16 @@ def assemble_tools(
     assembled, _ = toolset.build(
         sources, supports_tool_search=False, allow_tool_search=False, selection=select(config)
     )
-    if not config.remote_tools:
-        toolset.require_tools(
-            assembled.tools, application_path=config.application_path, source=str(config.source)
-        )
+    if not config.imports_tools:
+        require_tools(config, assembled.tools)
     return assembled.tools
+
+
+def require_tools(config: Config, tools: Sequence[Tool]) -> None:
+    """Refuse a worker without a single tool, once those of peers are known; raises ConfigError."""
+    toolset.require_tools(
+        tools, application_path=config.application_path, source=str(config.source)
+    )
 
 
 async def _release(

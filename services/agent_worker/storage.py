@@ -1,6 +1,7 @@
-"""The connections to where sessions and memories are kept, opened when a backend asks for one.
+"""The connections to other brokers than the one served at: of sessions, of memories, of peers.
 
-What is kept at the broker that this worker serves at goes over the connection it serves on.
+Each is opened when it is first asked for. What is kept at the broker that this worker serves at
+goes over the connection it serves on.
 """
 
 from __future__ import annotations
@@ -37,16 +38,22 @@ class Storage:
         Raises:
             ConfigError, SetupError: the context cannot be used, or its broker not be reached.
         """
-        options = storage_options(
-            context or self.config.nats_context, self.config, self.place, self.settings
-        )
-        return JetStream(await self._connection(options), api_prefix=options.api_prefix)
+        options = self._options(context)
+        return JetStream(await self._opened(options), api_prefix=options.api_prefix)
+
+    async def connection(self) -> Connection:
+        """Return the connection to the broker of the configuration's context; raises as above."""
+        return await self._opened(self._options())
 
     async def close(self) -> None:
         """Close what was opened here."""
         await asyncio.gather(*(connection.drain() for connection in self.opened.values()))
 
-    async def _connection(self, options: ConnectOptions) -> Connection:
+    def _options(self, context: str = "") -> ConnectOptions:
+        named = context or self.config.nats_context
+        return storage_options(named, self.config, self.place, self.settings)
+
+    async def _opened(self, options: ConnectOptions) -> Connection:
         lent, connection = self.serving
         if _same_broker(options, lent):
             return connection

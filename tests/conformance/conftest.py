@@ -1,45 +1,31 @@
-"""A broker with streams, and how a stream for sessions is made."""
+"""A broker with streams, and the places for sessions and memories as they are provisioned."""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from fisk_ai.bus.jetstream import JetStream
-from fisk_ai.testing.broker import connected, running_broker
+from fisk_ai.memory.provisioning import bucket_wish
+from fisk_ai.sessions.provisioning import stream_wish
+from fisk_ai.testing.broker import provision, running_streams
 
 
 @pytest.fixture
 async def js(tmp_path: Path) -> AsyncIterator[JetStream]:
-    async with (
-        running_broker(tmp_path / "broker", jetstream=True) as broker,
-        connected(broker) as c,
-    ):
-        yield JetStream(c)
+    async with running_streams(tmp_path / "broker") as streams:
+        yield streams
 
 
 @pytest.fixture
 async def sessions_stream(js: JetStream) -> str:
-    config = {
-        "name": "FISK_SESSIONS",
-        "subjects": ["fisk.sessions.>"],
-        "max_msgs_per_subject": 1,
-        "discard": "new",
-        "discard_new_per_subject": True,
-    }
-    await js.api("STREAM.CREATE.FISK_SESSIONS", config, msgspec.Raw)
+    await provision(js, stream_wish("FISK_SESSIONS", replicas=1))
     return "FISK_SESSIONS"
 
 
 @pytest.fixture
 async def memory_bucket(js: JetStream) -> str:
-    config = {
-        "name": "KV_FISK_MEMORY",
-        "subjects": ["$KV.FISK_MEMORY.>"],
-        "max_msgs_per_subject": 1,
-    }
-    await js.api("STREAM.CREATE.KV_FISK_MEMORY", config, msgspec.Raw)
+    await provision(js, bucket_wish("FISK_MEMORY", replicas=1))
     return "FISK_MEMORY"

@@ -66,6 +66,8 @@ def offer(config: Config, application: LoadedApplication) -> Offer:
 
 def _lack(config: Config, tools: Sequence[Tool]) -> FiskError | None:
     """Return why a run would be refused for want of tools; a worker of one's own may bring some."""
+    if config.remote_tools:
+        return None  # only a worker asks peers what they lend
     try:
         toolset.require_tools(
             tools, application_path=config.application_path, source=str(config.source)
@@ -78,7 +80,8 @@ def _lack(config: Config, tools: Sequence[Tool]) -> FiskError | None:
 def tools(config: Config, offered: Offer) -> str:
     """Return the table of tools."""
     if not offered.count:
-        return "Tools:\n\nThe model is given no tools"
+        others = " but those of other agents" if config.remote_tools else ""
+        return f"Tools:\n\nThe model is given no tools{others}"
     tags = config.harness.confirm_tags
     rows = [_tool(tool, "local", tags) for tool in offered.application]
     rows += [_tool(tool, "built-in", tags) for tool in offered.builtins]

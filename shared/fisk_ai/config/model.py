@@ -119,6 +119,11 @@ class Config(Block):
         return a2a is not None and a2a.prompts is not None
 
     @property
+    def imports_tools(self) -> bool:
+        """Whether tools of other agents are offered to a model."""
+        return bool(self.remote_tools) and self.answers_prompts
+
+    @property
     def named_identity(self) -> bool:
         """Whether a person chose the identity; a derived one may be shared by unrelated agents."""
         return bool(self.identity) and self.identity != self._origin.derived_identity

@@ -9,8 +9,12 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import msgspec
+
 from fisk_ai.bus.broker import POLL_S, START_TIMEOUT_S, Broker, find_binary, listening_at
 from fisk_ai.bus.connection import Connection, ConnectOptions, connect
+from fisk_ai.bus.jetstream import JetStream
+from fisk_ai.bus.provisioning import StreamWish
 
 
 @asynccontextmanager
@@ -48,6 +52,18 @@ async def connected(
         yield connection
     finally:
         await connection.drain()
+
+
+@asynccontextmanager
+async def running_streams(directory: Path) -> AsyncGenerator[JetStream, None]:
+    """Run a broker that keeps streams for the length of the block; none is made in it."""
+    async with running_broker(directory, jetstream=True) as broker, connected(broker) as connection:
+        yield JetStream(connection)
+
+
+async def provision(js: JetStream, wish: StreamWish) -> None:
+    """Make a stream or bucket as ``fisk-ai provision`` does; raises as the broker refuses it."""
+    await js.api(f"STREAM.CREATE.{wish.name}", wish.config, msgspec.Raw)
 
 
 @asynccontextmanager

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from fisk_ai.a2a.client import Given
-from fisk_ai.a2a.messages import Ack, AnyQuestion, EventBlock
+from fisk_ai.a2a.messages import Ack, AnyQuestion, EventBlock, ToolCallBlockEvent
 
 AskPerson = Callable[[AnyQuestion], Awaitable[Given]]
 
@@ -54,3 +54,20 @@ class RecordingCaller:
     async def on_gap(self, missed: int) -> None:
         """Note it."""
         self.gaps.append(missed)
+
+
+@dataclass(slots=True, kw_only=True)
+class GaplessCaller(RecordingCaller):
+    """Notes when a tool call begins, and fails its test where anything was missed."""
+
+    calling: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def on_event(self, block: EventBlock) -> None:
+        """Note it."""
+        await RecordingCaller.on_event(self, block)
+        if isinstance(block, ToolCallBlockEvent):
+            self.calling.set()
+
+    async def on_gap(self, missed: int) -> None:
+        """Fail; raises AssertionError."""
+        raise AssertionError(missed)

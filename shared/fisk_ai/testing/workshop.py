@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, cast
 
+from fisk_ai.bus.broker import Broker
 from fisk_ai.testing.application import FakeApplication
 
 
@@ -63,6 +64,13 @@ class Workshop:
         file = self.directory / name
         file.write_text(text)
         return file
+
+    def write_context(self, name: str, broker: Broker) -> None:
+        """Write a NATS context for whoever types commands here, as :func:`typing_in` does."""
+        contexts = self.directory / ".config" / "nats" / "context"
+        contexts.mkdir(parents=True, exist_ok=True)
+        context = {"url": broker.url, "user": broker.user, "password": broker.password}
+        (contexts / f"{name}.json").write_text(json.dumps(context))
 
     async def start(
         self,

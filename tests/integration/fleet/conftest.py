@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import msgspec
 import pytest
 
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection
 from fisk_ai.bus.jetstream import JetStream
+from fisk_ai.memory.provisioning import bucket_wish
 from fisk_ai.sessions.jetstream import StreamStore
 from fisk_ai.sessions.presence import Presence
+from fisk_ai.sessions.provisioning import stream_wish
 from fisk_ai.testing.application import FakeApplication, FakeCommand
-from fisk_ai.testing.broker import connected, running_broker
+from fisk_ai.testing.broker import connected, provision, running_broker
 from fisk_ai.testing.workshop import Types, Workshop, typing_in
 
 CONFIG = """\
@@ -44,16 +45,8 @@ async def caller(broker: Broker) -> AsyncIterator[Connection]:
 @pytest.fixture
 async def js(caller: Connection) -> JetStream:
     made = JetStream(caller)
-    runs = {
-        "name": "RUNS",
-        "subjects": ["fisk.runs.>"],
-        "max_msgs_per_subject": 1,
-        "discard": "new",
-        "discard_new_per_subject": True,
-    }
-    memories = {"name": "KV_MEM", "subjects": ["$KV.MEM.>"], "max_msgs_per_subject": 1}
-    await made.api("STREAM.CREATE.RUNS", runs, msgspec.Raw)
-    await made.api("STREAM.CREATE.KV_MEM", memories, msgspec.Raw)
+    await provision(made, stream_wish("RUNS", replicas=1))
+    await provision(made, bucket_wish("MEM", replicas=1))
     return made
 
 

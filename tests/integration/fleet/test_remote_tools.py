@@ -21,7 +21,8 @@ from fisk_ai.a2a.messages import (
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection
 from fisk_ai.testing.application import FakeApplication, FakeCommand
-from fisk_ai.testing.workshop import Workshop
+from fisk_ai.testing.caller import GaplessCaller
+from fisk_ai.testing.workshop import Workshop, typing_in
 
 pytestmark = pytest.mark.integration
 
@@ -67,41 +68,25 @@ async def agent(broker: Broker, tmp_path: Path) -> AsyncIterator[Making]:
         await shop.close()
 
 
-class _Watching:
-    """Notes what tools returned."""
-
-    def __init__(self) -> None:
-        self.results: list[str] = []
-
-    async def on_ack(self, ack: object) -> None:
-        assert ack is not None
-
-    async def on_event(self, block: EventBlock) -> None:
-        if isinstance(block, ToolCallBlockEvent):
-            self.results.append(block.name)
-        if isinstance(block, ToolResultBlockEvent):
-            self.results.append(block.output)
-
-    async def on_question(self, question: object) -> None:
-        raise AssertionError(question)
-
-    async def on_gap(self, missed: int) -> None:
-        raise AssertionError(missed)
-
-
 @pytest.fixture
 def results(caller: Connection) -> Asking:
     """Prompt the agent ``here`` and return the names and results of its tool calls."""
 
     async def asked() -> list[str]:
-        watching = _Watching()
+        watching = GaplessCaller()
         header = request_header(Sender(name="tester"), "here")
         client = AgentClient(caller, "here", "tester")
         end = await client.run(RequestPrompt(**header, prompt="work"), watching)
         assert isinstance(end.terminal, Result)
-        return watching.results
+        return [text for block in watching.blocks if (text := _said(block))]
 
     return asked
+
+
+def _said(block: EventBlock) -> str:
+    if isinstance(block, ToolCallBlockEvent):
+        return block.name
+    return block.output if isinstance(block, ToolResultBlockEvent) else ""
 
 
 async def test_agents_that_import_each_other_start_together_and_call_each_other(
@@ -138,3 +123,52 @@ async def test_a_peer_that_never_comes_stops_the_start_and_is_named(agent: Makin
     worker = await here.start("--no-operator", environ=short)
     assert await worker.ended() == 1
     assert 'remote_tools: the card of agent "nobody" could not be read within' in worker.error
+
+
+ALONE = """\
+identity: here
+system_prompt: Work.
+llm: {model: test-model, provider: scripted, options: {script: script.yaml}}
+expose: {agent: {a2a: {prompts: {}}}}
+remote_tools: [{name: there, include: {tools: [nothing]}}]
+harness: {sessions: {backend: file, options: {directory: state}}}
+"""
+
+
+async def test_an_agent_that_nobody_lends_a_tool_and_has_none_is_refused(agent: Making) -> None:
+    here, there = agent("here", "there"), agent("there", "here")
+    there.write(
+        "agent.yaml",
+        f"identity: there\napplication_path: {there.application.path}\n"
+        "expose: {agent: {a2a: {serve_tools: true}}}\n",
+    )
+    here.write("agent.yaml", ALONE)
+    await there.start("--no-operator")
+    worker = await here.start("--no-operator")
+    assert await worker.ended() == 1
+    assert "no tools available" in worker.error
+
+
+async def test_a_terminals_agent_calls_tools_of_the_fleet_of_its_context(
+    agent: Making, broker: Broker
+) -> None:
+    here, there = agent("here", "there"), agent("there", "here")
+    there.write(
+        "agent.yaml",
+        f"identity: there\napplication_path: {there.application.path}\n"
+        "expose: {agent: {a2a: {serve_tools: true}}}\n",
+    )
+    await there.start("--no-operator")
+    here.write(
+        "agent.yaml",
+        "system_prompt: Work.\nllm: {model: m}\n"
+        "nats_context: fleet\nremote_tools: [{name: there}]\n",
+    )
+    here.write("script.yaml", "turns:\n  - call: [{tool: of_there}]\n  - say: done\n")
+    here.write_context("fleet", broker)
+    script = str(here.directory / "script.yaml")
+    done = await typing_in(here.directory)(
+        "run", "--no-tui", "--tool-output", "--script", script, "--config", "agent.yaml", "go"
+    )
+    assert (done.code, done.out) == (0, "done\n"), done.err
+    assert "only here" in done.err

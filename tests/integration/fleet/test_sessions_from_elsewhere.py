@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
 from fisk_ai.bus.broker import Broker
@@ -59,10 +57,7 @@ async def test_a_terminals_agent_keeps_its_session_at_the_broker_of_its_context(
 ) -> None:
     fleet.write("agent.yaml", HOSTED.format(application=fleet.application.path))
     fleet.write("script.yaml", "turns: [{say: kept elsewhere}]\n")
-    contexts = fleet.directory / ".config" / "nats" / "context"
-    contexts.mkdir(parents=True)
-    context = {"url": broker.url, "user": broker.user, "password": broker.password}
-    (contexts / "fleet.json").write_text(json.dumps(context))
+    fleet.write_context("fleet", broker)
     script = str(fleet.directory / "script.yaml")
     done = await fleet_types("run", "--no-tui", "--script", script, "go", *AGENT)
     assert (done.code, done.out) == (0, "kept elsewhere\n")

@@ -10,15 +10,11 @@ import pytest
 
 from fisk_ai.a2a.client import AgentClient, TaskEnd
 from fisk_ai.a2a.messages import (
-    Ack,
-    AnyQuestion,
     ErrorTerminal,
-    EventBlock,
     RequestPrompt,
     RequestResume,
     Result,
     Sender,
-    ToolCallBlockEvent,
     request_header,
 )
 from fisk_ai.bus.bucket import Bucket
@@ -28,36 +24,12 @@ from fisk_ai.errors import PeerError
 from fisk_ai.sessions.ids import session_id_for_token
 from fisk_ai.sessions.jetstream import StreamStore
 from fisk_ai.sessions.records import Claim, ToolResult
+from fisk_ai.testing.caller import GaplessCaller
 from fisk_ai.testing.workshop import Workshop
 
 pytestmark = pytest.mark.integration
 
 SERVE = ("--no-operator",)
-
-
-class Caller:
-    """Notes which conversation it is and when a tool call begins."""
-
-    def __init__(self) -> None:
-        self.token = ""
-        self.calling = asyncio.Event()
-
-    @property
-    def session(self) -> str:
-        return session_id_for_token("watchman", self.token)
-
-    async def on_ack(self, ack: Ack) -> None:
-        self.token = ack.conversation_token
-
-    async def on_event(self, block: EventBlock) -> None:
-        if isinstance(block, ToolCallBlockEvent):
-            self.calling.set()
-
-    async def on_question(self, question: AnyQuestion) -> None:
-        return None
-
-    async def on_gap(self, missed: int) -> None:
-        raise AssertionError(missed)
 
 
 @pytest.fixture
@@ -75,6 +47,10 @@ def _resume(token: str) -> RequestResume:
     return RequestResume(**header, conversation_token=token)
 
 
+def session_of(caller: GaplessCaller) -> str:
+    return session_id_for_token("watchman", caller.token)
+
+
 def _text(end: TaskEnd) -> str:
     assert isinstance(end.terminal, Result)
     return end.terminal.text
@@ -89,17 +65,17 @@ async def test_another_worker_goes_on_with_what_a_killed_one_recorded(
         '  - say: "All is well."\n',
     )
     fault = {"FISK_AI_FAULT": "journal.append.synced:tool_result=kill"}
-    killed, handlers = await fleet.start(*SERVE, environ=fault), Caller()
+    killed, handlers = await fleet.start(*SERVE, environ=fault), GaplessCaller()
     asking = asyncio.create_task(agent.run(_prompt(), handlers))
     assert await killed.ended() < 0
     asking.cancel()
     await fleet.start(*SERVE)
-    end = await agent.run(_resume(handlers.token), Caller())
+    end = await agent.run(_resume(handlers.token), GaplessCaller())
     assert _text(end) == "All is well."
-    records = await runs.records(handlers.session)
+    records = await runs.records(session_of(handlers))
     results = Counter(r.payload.tool_use_id for r in records if isinstance(r.payload, ToolResult))
     assert sorted(results.values()) == [1, 1]
-    assert (await runs.load(handlers.session)).status == "completed"
+    assert (await runs.load(session_of(handlers))).status == "completed"
     assert [r.payload.by.partition("@")[0] for r in records if isinstance(r.payload, Claim)]
 
 
@@ -108,21 +84,23 @@ async def test_a_conversation_that_a_worker_runs_is_left_alone_by_every_other(
 ) -> None:
     fleet.write("script.yaml", "turns:\n  - call: [{tool: hold, input: {}}]\n  - say: done\n")
     await fleet.start(*SERVE)
-    handlers = Caller()
+    handlers = GaplessCaller()
     running = asyncio.create_task(agent.run(_prompt(), handlers))
     await asyncio.wait_for(handlers.calling.wait(), 10)
-    before = len(await runs.records(handlers.session))
+    before = len(await runs.records(session_of(handlers)))
     await fleet.start(*SERVE)
     answers: set[str] = set()
     while not answers & {"conversation_busy"}:
         with contextlib.suppress(PeerError):
-            end = await agent.run(_resume(handlers.token), Caller())
+            end = await agent.run(_resume(handlers.token), GaplessCaller())
             assert isinstance(end.terminal, ErrorTerminal)
             answers.add(end.terminal.code)
-    assert len(await runs.records(handlers.session)) == before
+    assert len(await runs.records(session_of(handlers))) == before
     fleet.gate.touch()
     assert _text(await running) == "done"
-    assert [r for r in await runs.records(handlers.session) if isinstance(r.payload, Claim)] == []
+    assert [
+        r for r in await runs.records(session_of(handlers)) if isinstance(r.payload, Claim)
+    ] == []
 
 
 async def test_a_memory_of_one_worker_is_there_for_another(
@@ -134,7 +112,7 @@ async def test_a_memory_of_one_worker_is_there_for_another(
         " input: {key: k, description: d, content: kept}}]\n  - say: done\n",
     )
     await fleet.start(*SERVE)
-    assert _text(await agent.run(_prompt(), Caller())) == "done"
+    assert _text(await agent.run(_prompt(), GaplessCaller())) == "done"
     value = await Bucket(js, "MEM").get("watchman.k")
     assert value is not None
     assert value.body.endswith(b"kept")

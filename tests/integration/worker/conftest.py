@@ -9,15 +9,13 @@ import pytest
 
 from fisk_ai.a2a.client import AgentClient, TaskEnd
 from fisk_ai.a2a.messages import (
-    Ack,
-    AnyQuestion,
-    EventBlock,
     RequestPrompt,
     Sender,
     request_header,
 )
 from fisk_ai.bus.broker import Broker
 from fisk_ai.testing.application import FakeApplication, FakeCommand
+from fisk_ai.testing.caller import GaplessCaller
 from fisk_ai.testing.workshop import Workshop
 
 SCRIPT = """\
@@ -60,28 +58,12 @@ def held_script(workshop: Workshop) -> Callable[[], None]:
     return write
 
 
-class _Patient:
-    """Follows a reply set and answers no question."""
-
-    async def on_ack(self, ack: Ack) -> None:
-        return None
-
-    async def on_event(self, block: EventBlock) -> None:
-        return None
-
-    async def on_question(self, question: AnyQuestion) -> None:
-        return None
-
-    async def on_gap(self, missed: int) -> None:
-        raise AssertionError(missed)
-
-
 @pytest.fixture
 def ask() -> Callable[[AgentClient], Awaitable[TaskEnd]]:
     """Send an agent one prompt and wait for its terminal."""
 
     async def send(agent: AgentClient) -> TaskEnd:
         header = request_header(Sender(name="tester"), "watchman")
-        return await agent.run(RequestPrompt(**header, prompt="hello"), _Patient())
+        return await agent.run(RequestPrompt(**header, prompt="hello"), GaplessCaller())
 
     return send

@@ -11,47 +11,23 @@ import pytest
 
 from fisk_ai.a2a.client import AgentClient, TaskEnd
 from fisk_ai.a2a.messages import (
-    Ack,
-    AnyQuestion,
     ErrorTerminal,
-    EventBlock,
     RequestPrompt,
     RequestResume,
     Result,
     Sender,
-    ToolCallBlockEvent,
     request_header,
 )
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection
 from fisk_ai.bus.owner import OWNER_DIED
 from fisk_ai.errors import AgentUnavailableError
+from fisk_ai.testing.caller import GaplessCaller
 from fisk_ai.testing.workshop import Worker, Workshop
 
 pytestmark = pytest.mark.integration
 
 PROMPT = "are the nodes well, says the confidential prompt"
-
-
-class Caller:
-    """Notes what a reply set tells and when a tool call begins."""
-
-    def __init__(self) -> None:
-        self.token = ""
-        self.calling = asyncio.Event()
-
-    async def on_ack(self, ack: Ack) -> None:
-        self.token = ack.conversation_token
-
-    async def on_event(self, block: EventBlock) -> None:
-        if isinstance(block, ToolCallBlockEvent):
-            self.calling.set()
-
-    async def on_question(self, question: AnyQuestion) -> None:
-        return None
-
-    async def on_gap(self, missed: int) -> None:
-        raise AssertionError(missed)
 
 
 @pytest.fixture
@@ -60,13 +36,13 @@ def agent(caller: Connection) -> AgentClient:
 
 
 @pytest.fixture
-def handlers() -> Caller:
-    return Caller()
+def handlers() -> GaplessCaller:
+    return GaplessCaller()
 
 
 @pytest.fixture
 async def under_way(
-    workshop: Workshop, agent: AgentClient, handlers: Caller, held_script: Callable[[], None]
+    workshop: Workshop, agent: AgentClient, handlers: GaplessCaller, held_script: Callable[[], None]
 ) -> AsyncIterator[tuple[Worker, asyncio.Task[TaskEnd]]]:
     """A worker whose run is in the middle of a command that waits for the gate."""
     held_script()
@@ -99,7 +75,7 @@ async def _takes_no_more(agent: AgentClient) -> None:
 
 
 async def test_a_prompt_runs_its_command_and_is_answered(
-    workshop: Workshop, agent: AgentClient, handlers: Caller
+    workshop: Workshop, agent: AgentClient, handlers: GaplessCaller
 ) -> None:
     worker = await workshop.start()
 
@@ -113,7 +89,7 @@ async def test_a_prompt_runs_its_command_and_is_answered(
 
 
 async def test_what_is_logged_of_a_run_holds_no_content(
-    workshop: Workshop, agent: AgentClient, handlers: Caller
+    workshop: Workshop, agent: AgentClient, handlers: GaplessCaller
 ) -> None:
     script = str(workshop.directory / "script.yaml")
     worker = await workshop.start("--hosted", "--verbose", "--script", script)
@@ -152,7 +128,7 @@ async def test_a_stop_parks_a_run_before_the_next_command_of_its_batch(
 
 
 async def test_a_parked_run_goes_on_in_the_next_worker_without_repeating_its_command(
-    workshop: Workshop, agent: AgentClient, handlers: Caller, under_way: UnderWay
+    workshop: Workshop, agent: AgentClient, handlers: GaplessCaller, under_way: UnderWay
 ) -> None:
     worker, run = under_way
     worker.process.send_signal(signal.SIGTERM)
@@ -165,7 +141,7 @@ async def test_a_parked_run_goes_on_in_the_next_worker_without_repeating_its_com
     resume = RequestResume(
         **request_header(Sender(name="tester"), "watchman"), conversation_token=handlers.token
     )
-    end = await asyncio.wait_for(agent.run(resume, Caller()), 10)
+    end = await asyncio.wait_for(agent.run(resume, GaplessCaller()), 10)
 
     assert isinstance(end.terminal, Result)
     assert end.terminal.text == "All is well."

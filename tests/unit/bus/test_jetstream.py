@@ -17,7 +17,7 @@ from fisk_ai.bus.pulling import place_of
 from fisk_ai.bus.stored import headers_of
 from fisk_ai.bus.stream_reading import BATCH, Reading, read
 from fisk_ai.errors import BusError, MessageTooLargeError, NoRespondersError, StreamError
-from fisk_ai.testing.broker import connected, running_broker
+from fisk_ai.testing.broker import running_streams
 
 RUNS = {
     "name": "RUNS",
@@ -30,11 +30,7 @@ RUNS = {
 
 @pytest.fixture
 async def js(tmp_path: Path) -> AsyncIterator[JetStream]:
-    async with (
-        running_broker(tmp_path / "broker", jetstream=True) as broker,
-        connected(broker) as c,
-    ):
-        found = JetStream(c)
+    async with running_streams(tmp_path / "broker") as found:
         await found.api("STREAM.CREATE.RUNS", RUNS, msgspec.Raw)
         yield found
 

@@ -304,6 +304,12 @@ def test_a_variable_about_telemetry_is_reason_enough_to_show_it(
     assert "hunter2" not in "".join(out)
 
 
+def test_an_agent_with_nothing_but_tools_of_others_is_not_said_to_be_refused(show: Show) -> None:
+    out, err = show("system_prompt: p\nllm: {model: m}\nremote_tools: [{name: pig}]\n")
+    assert "The model is given no tools but those of other agents" in out
+    assert not any("no tools available" in line for line in err)
+
+
 def test_what_would_be_imported_is_listed_without_its_secrets(show: Show) -> None:
     out, err = show(
         "remote_tools: [{name: pig, alias: p, include: {tags: [x]}}]\n"

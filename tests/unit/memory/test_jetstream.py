@@ -15,16 +15,13 @@ from fisk_ai.memory.bucket_option import BucketOption, bucket_of
 from fisk_ai.memory.builtin import store as backends
 from fisk_ai.memory.jetstream import BucketMemory
 from fisk_ai.memory.store import Entry, Memory, MemoryConfig
-from fisk_ai.testing.broker import connected, running_broker
+from fisk_ai.testing.broker import running_streams
 
 
 @pytest.fixture
 async def js(tmp_path: Path) -> AsyncIterator[JetStream]:
-    async with (
-        running_broker(tmp_path / "broker", jetstream=True) as broker,
-        connected(broker) as c,
-    ):
-        yield JetStream(c)
+    async with running_streams(tmp_path / "broker") as streams:
+        yield streams
 
 
 async def _bucket(js: JetStream, **changes: object) -> None:

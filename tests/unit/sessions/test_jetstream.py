@@ -90,6 +90,12 @@ class _Deaf(JetStream):
         return ack
 
 
+async def _deaf(fleet: Fleet) -> tuple[_Deaf, StreamStore]:
+    await fleet.make()
+    js = _Deaf(fleet.one)
+    return js, await _bound(js)
+
+
 async def test_of_two_writers_the_second_to_record_is_refused_and_overwrites_nothing(
     fleet: Fleet,
 ) -> None:
@@ -109,9 +115,7 @@ async def test_of_two_writers_the_second_to_record_is_refused_and_overwrites_not
 async def test_a_record_whose_acknowledgement_was_lost_is_found_and_written_once(
     fleet: Fleet,
 ) -> None:
-    await fleet.make()
-    js = _Deaf(fleet.one)
-    store = await _bound(js)
+    js, store = await _deaf(fleet)
     handle = await store.create("one", meta())
     js.lost = 1
     with pytest.raises(StoreError):
@@ -127,9 +131,7 @@ async def test_a_record_whose_acknowledgement_was_lost_is_found_and_written_once
 async def test_a_record_given_up_in_doubt_that_landed_stays_before_the_next_one(
     fleet: Fleet,
 ) -> None:
-    await fleet.make()
-    js = _Deaf(fleet.one)
-    store = await _bound(js)
+    js, store = await _deaf(fleet)
     handle = await store.create("one", meta())
     js.lost = 1
     with pytest.raises(StoreError):
@@ -143,9 +145,7 @@ async def test_a_record_given_up_in_doubt_that_landed_stays_before_the_next_one(
 async def test_a_creation_whose_acknowledgement_was_lost_is_not_taken_for_somebody_elses(
     fleet: Fleet,
 ) -> None:
-    await fleet.make()
-    js = _Deaf(fleet.one)
-    store = await _bound(js)
+    js, store = await _deaf(fleet)
     js.lost = 1
     with pytest.raises(StoreError):
         await store.create("one", meta())
