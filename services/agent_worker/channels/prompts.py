@@ -14,9 +14,10 @@ from msgspec import UNSET
 
 from agent_worker.channels.admission import Admission, Refusal
 from agent_worker.channels.history import Reads, load, send_replay
-from agent_worker.channels.task import Questions, Task, read
+from agent_worker.channels.task import Questions, Task
 from agent_worker.channels.terminals import terminal_of
 from agent_worker.channels.work import lowered, work_of
+from agent_worker.requests import read
 from fisk_ai import faults
 from fisk_ai.a2a import subjects
 from fisk_ai.a2a.codes import Ending

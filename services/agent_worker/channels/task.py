@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 
 from agent_worker.channels.admission import Admission, Slot
 from agent_worker.channels.narration import Narration
 from agent_worker.channels.terminals import facts_of, terminal_of
+from agent_worker.requests import read
 from fisk_ai import faults
 from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a.codes import Ending, disposition
@@ -16,7 +16,6 @@ from fisk_ai.a2a.elicit import CallerPrompter
 from fisk_ai.a2a.messages import (
     Ack,
     AnyElicitReply,
-    AnyMessage,
     Cancel,
     QuestionReply,
     RequestPrompt,
@@ -27,12 +26,10 @@ from fisk_ai.a2a.messages import (
 )
 from fisk_ai.a2a.reply_set import ReplySet
 from fisk_ai.bus.connection import Connection, Inbound, Watch
-from fisk_ai.bus.pace import Pace
 from fisk_ai.errors import BusError, ProtocolError
 from fisk_ai.serving.contract import Outcome
 
 _log = logging.getLogger("agent_worker.prompts")
-_unanswerable = Pace()
 
 _CRASHED = Ending("crashed", "error", "the run crashed")
 
@@ -199,27 +196,3 @@ class Task:
 def is_follow_up(request: RunRequest) -> bool:
     """Say whether ``request`` adds a turn to a conversation that exists."""
     return isinstance(request, RequestPrompt) and bool(request.conversation_token)
-
-
-async def read(
-    inbound: Inbound, what: str, words: Callable[[ProtocolError], str] = str
-) -> AnyMessage | None:
-    """Return the message of a request, or refuse it as invalid and return ``None``.
-
-    ``words`` says how a refusal is worded. A request without a reply subject is dropped unread:
-    its sender could not be told what became of it.
-    """
-    if not inbound.reply:
-        if count := _unanswerable.permits(inbound.subject):
-            _log.info(
-                "dropped %d messages on %s, %s last: no reply subject is named",
-                count,
-                inbound.subject,
-                what,
-            )
-        return None
-    try:
-        return codec.decode(inbound.body, what)
-    except ProtocolError as exc:
-        await inbound.refuse("400", words(exc))
-        return None

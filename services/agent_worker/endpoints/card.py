@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from agent_worker.channels.task import read
+from agent_worker.requests import read_only
 from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a.cards import Card
 from fisk_ai.a2a.messages import (
     NAMESPACE,
     DiscoveryReply,
     DiscoveryRequest,
-    protocol_of,
     reply_header,
 )
 from fisk_ai.bus.messages import Inbound
@@ -36,14 +35,8 @@ class CardEndpoint:
         await service.add_endpoint("discovery", subject, self._answer)
 
     async def _answer(self, inbound: Inbound) -> None:
-        message = await read(inbound, "the request", _refusal)
+        message = await read_only(inbound, DiscoveryRequest, _WANTED, _refusal)
         if message is None:
-            return
-        if not isinstance(message, DiscoveryRequest):
-            got = protocol_of(message)
-            await inbound.refuse(
-                "400", f'unexpected message protocol: got "{got}", want "{_WANTED}"'
-            )
             return
         header = reply_header(message, self._card["name"])
         await inbound.respond(codec.encode(DiscoveryReply(**header, **self._card)))

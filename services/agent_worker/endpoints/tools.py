@@ -16,7 +16,7 @@ from typing import Final
 
 from msgspec import UNSET, UnsetType
 
-from agent_worker.channels.task import read
+from agent_worker.requests import read_only
 from fisk_ai.a2a import subjects
 from fisk_ai.a2a.messages import (
     FINAL_HEADER,
@@ -30,7 +30,6 @@ from fisk_ai.a2a.messages import (
     ToolDescriptor,
     ToolReply,
     ToolRequest,
-    protocol_of,
     reply_header,
 )
 from fisk_ai.a2a.numbering import Numbering
@@ -150,14 +149,8 @@ class ToolsEndpoint:
         """Leave calls under way to themselves: they are short, and nothing of them is journaled."""
 
     async def _take(self, inbound: Inbound) -> None:
-        message = await read(inbound, "the request")
+        message = await read_only(inbound, ToolRequest, _WANTED)
         if message is None:
-            return
-        if not isinstance(message, ToolRequest):
-            got = protocol_of(message)
-            await inbound.refuse(
-                "400", f'unexpected message protocol: got "{got}", want "{_WANTED}"'
-            )
             return
         call = _Call(inbound, message, self._terms)
         tool = self._tools.get(message.name)

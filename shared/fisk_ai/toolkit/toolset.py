@@ -147,25 +147,21 @@ class _Claims:
     def built_in(self, builtins: Builtins) -> None:
         for tool in builtins.tools:
             feature = builtins.feature_of[tool.name]
-            holder = self._holders.get(tool.name)
-            if holder is not None:
-                raise ConfigError(
-                    f'{feature} adds the built-in tool "{tool.name}", which collides with the '
-                    f"{holder}; exclude or rename the application's, or switch {feature} off",
-                    key=feature,
-                )
-            self._holders[tool.name] = _Holder("built-in", tool, feature)
+            self._take(
+                _Holder("built-in", tool, feature),
+                f'{feature} adds the built-in tool "{tool.name}", which',
+                f"exclude or rename the application's, or switch {feature} off",
+                key=feature,
+            )
 
     def remote(self, tools: Sequence[Tool]) -> None:
         for tool in tools:
-            holder = self._holders.get(tool.name)
-            if holder is not None:
-                raise ConfigError(
-                    f'remote_tools: the tool "{tool.name}" of a peer collides with the {holder}; '
-                    "give the peer an alias, or exclude one",
-                    key="remote_tools",
-                )
-            self._holders[tool.name] = _Holder("peer's", tool)
+            self._take(
+                _Holder("peer's", tool),
+                f'remote_tools: the tool "{tool.name}" of a peer',
+                "give the peer an alias, or exclude one",
+                key="remote_tools",
+            )
 
     def custom(self, tools: Sequence[Tool], selection: Selection) -> list[Tool]:
         kept: list[Tool] = []
@@ -173,17 +169,22 @@ class _Claims:
             _check_shape(index, tool)
             if not selection.keeps_tool(tool):
                 continue
-            holder = self._holders.get(tool.name)
-            if holder is not None:
-                raise ConfigError(
-                    f'custom tool {index} "{tool.name}" collides with the {holder}; '
-                    "rename one or exclude it",
-                    key="exclude",
-                )
+            self._take(
+                _Holder("earlier custom", tool),
+                f'custom tool {index} "{tool.name}"',
+                "rename one or exclude it",
+                key="exclude",
+            )
             _check_presentation(index, tool)
-            self._holders[tool.name] = _Holder("earlier custom", tool)
             kept.append(tool)
         return sorted(kept, key=lambda tool: tool.name)
+
+    def _take(self, holder: _Holder, who: str, remedy: str, *, key: str) -> None:
+        name = holder.tool.name
+        other = self._holders.get(name)
+        if other is not None:
+            raise ConfigError(f"{who} collides with the {other}; {remedy}", key=key)
+        self._holders[name] = holder
 
 
 def _check_shape(index: int, tool: Tool | None) -> None:

@@ -267,7 +267,7 @@ async def test_a_flood_of_requests_that_nobody_can_answer_is_one_line(
         raise AssertionError
 
     deaf = Inbound(b"{}", {}, "choria.fisk-ai.discovery.flooded", "", send)
-    with caplog.at_level(logging.INFO, "agent_worker.prompts"):
+    with caplog.at_level(logging.INFO, "agent_worker.requests"):
         for _ in range(100):
             assert await task.read(deaf, "the request") is None
     assert len(caplog.records) == 1
