@@ -171,5 +171,7 @@ def test_no_reply_subject_of_a_stranger_does_more_than_be_refused(reply: str) ->
 
 @given(st.binary())
 def test_any_bytes_are_headers_or_none(head: bytes) -> None:
-    headers_of(head)
-    headers_of(b"NATS/1.0\r\n" + head)
+    assert headers_of(b"x" + head) == {}
+    found = headers_of(b"NATS/1.0\r\nOne: 1\r\n" + head)
+    assert found["One"] == "1"
+    assert not any(":" in name or value != value.strip() for name, value in found.items())

@@ -57,7 +57,10 @@ async def test_a_bucket_that_could_lose_a_memory_is_refused_with_what_mends_it(
 
 async def test_a_bucket_that_is_fit_is_bound(js: JetStream) -> None:
     await _bucket(js, max_msg_size=69600)
-    await _memory(js).bind()
+    memory = _memory(js)
+    await memory.bind()
+    await memory.create("k", "mine", "1")
+    assert await memory.list() == [Entry("k", "mine")]
 
 
 async def test_agents_with_prefixes_do_not_see_each_others_memories(js: JetStream) -> None:
