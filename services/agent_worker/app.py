@@ -52,7 +52,7 @@ async def run(
         await endpoints.start_answering()
         imported = await _imported(config, built)
         worker = _Worker(config, arguments, built, endpoints, imported)
-        await endpoints.start_prompts()
+        await endpoints.start_channels()
         worker.listen_for_ends()
         ready.serving(config.identity)
         worker.announce(time.monotonic() - started)

@@ -49,7 +49,7 @@ class Built:
     """Everything a worker serves with; all of it is this process's own to close.
 
     ``tools`` are this process's own, before any of a peer's; ``peers_wait_s`` is how long peers are
-    waited for. An agent that answers no prompts runs
+    waited for. An agent that takes no work runs
     nothing: it has neither a model nor stores.
     """
 
@@ -94,7 +94,7 @@ async def build(config: Config, place: Place, additions: Additions) -> Built:
     Raises:
         FiskError: the first thing that could not be built, in one sentence.
     """
-    runs = config.answers_prompts
+    runs = config.takes_work
     if runs:
         llm.require_known(config.llm.provider)
     local = await open_local(config, place) if runs else None
@@ -241,7 +241,7 @@ async def _together(
 async def _provider(
     config: Config, settings: Settings, middlewares: tuple[llm.HttpMiddleware, ...]
 ) -> llm.Provider | None:
-    if not config.answers_prompts:
+    if not config.takes_work:
         return None
     return await asyncio.to_thread(build_provider, config, settings, middlewares)
 

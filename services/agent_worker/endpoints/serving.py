@@ -5,7 +5,9 @@ The card and the tools come first: an agent answers for its own commands before 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from agent_worker.channels.prompts import PromptsChannel
 from agent_worker.endpoints.card import CardEndpoint
@@ -20,6 +22,18 @@ from fisk_ai.serving.contract import Service as ServedService
 from fisk_ai.version import __version__
 
 
+class StartedChannel(Channel, Protocol):
+    """A channel that brings nothing until it is started."""
+
+    async def start(self) -> None:
+        """Let work come.
+
+        Raises:
+            FiskError: what it is taken from is not there, or cannot be used.
+        """
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Endpoints:
     """What one worker answers on; ``service`` is its micro service."""
@@ -27,7 +41,7 @@ class Endpoints:
     service: Service
     card: CardEndpoint
     tools: ToolsEndpoint | None
-    prompts: PromptsChannel | None
+    channels: Sequence[StartedChannel]
 
     @classmethod
     def of(cls, config: Config, built: Built, service: Service, *, human_paced: bool) -> Endpoints:
@@ -47,22 +61,9 @@ class Endpoints:
         card = build_card(
             config, tools=descriptors(served), version=__version__, answers_prompts=answers
         )
-        prompts = None
-        if answers and built.stores is not None:
-            prompts = PromptsChannel(
-                config,
-                built.connection,
-                service,
-                built.stores.sessions,
-                human_paced=human_paced,
-            )
         tools = ToolsEndpoint(served, terms_of(config)) if served else None
-        return cls(service, CardEndpoint(card), tools, prompts)
-
-    @property
-    def channels(self) -> list[Channel]:
-        """What brings work."""
-        return [self.prompts] if self.prompts is not None else []
+        channels = _channels(config, built, service, human_paced=human_paced)
+        return cls(service, CardEndpoint(card), tools, channels)
 
     @property
     def services(self) -> list[ServedService]:
@@ -84,11 +85,26 @@ class Endpoints:
         if self.tools is not None:
             await self.tools.start(self.service)
 
-    async def start_prompts(self) -> None:
-        """Register what brings work; raises as :meth:`start_answering`."""
-        if self.prompts is not None:
-            await self.prompts.start()
+    async def start_channels(self) -> None:
+        """Let work come, channel by channel; raises as :meth:`start_answering`."""
+        for channel in self.channels:
+            await channel.start()
 
     async def stop(self) -> None:
         """Leave every subject; twice is harmless."""
         await self.service.stop()
+
+
+def _channels(
+    config: Config, built: Built, service: Service, *, human_paced: bool
+) -> list[StartedChannel]:
+    """Return what brings work, in the order in which it is started and released."""
+    channels: list[StartedChannel] = []
+    if built.stores is None:
+        return channels
+    if config.answers_prompts:
+        sessions = built.stores.sessions
+        channels.append(
+            PromptsChannel(config, built.connection, service, sessions, human_paced=human_paced)
+        )
+    return channels

@@ -14,7 +14,7 @@ from typing import Final, cast
 
 import msgspec
 
-from fisk_ai.bus.jetstream import NO_STREAM, JetStream
+from fisk_ai.bus.jetstream import NO_CONSUMER, NO_STREAM, JetStream
 from fisk_ai.errors import StreamError
 
 LAYOUT: Final = {"fisk-ai-layout": "1"}
@@ -48,12 +48,43 @@ class StreamWish:
     least: Mapping[str, float]
     keeps_subjects: Callable[[Sequence[str]], bool]
 
+    @property
+    def place(self) -> str:
+        """Its name in the API, and for people."""
+        return self.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerWish:
+    """A durable consumer that has to be there, of a stream that was wished for before it.
+
+    ``config`` makes it. Of one that is there, ``exact`` properties must be as in ``config``: they
+    are told as refused and never changed; ``tuned`` ones are changed to it on apply; the rest is
+    the operator's.
+    """
+
+    stream: str
+    name: str
+    key: str
+    command: str
+    config: Mapping[str, object]
+    exact: tuple[str, ...]
+    tuned: tuple[str, ...] = ()
+
+    @property
+    def place(self) -> str:
+        """Its name in the API, and for people."""
+        return f"{self.stream}.{self.name}"
+
+
+Wish = StreamWish | ConsumerWish
+
 
 @dataclass(frozen=True, slots=True)
 class Finding:
     """What is to be done about one wish: ``lines`` say it, ``changes`` are made on apply."""
 
-    wish: StreamWish
+    wish: Wish
     exists: bool
     lines: tuple[str, ...]
     changes: Mapping[str, object] = field(default_factory=dict[str, object])
@@ -64,20 +95,19 @@ class _Found(msgspec.Struct):
     config: dict[str, object]
 
 
-async def look(js: JetStream, wish: StreamWish) -> Finding:
+async def look(js: JetStream, wish: Wish) -> Finding:
     """Compare a wish with what is there.
 
     Raises:
         BusError: the broker cannot be asked.
     """
-    try:
-        found = (await js.api(f"STREAM.INFO.{wish.name}", {}, _Found)).config
-    except StreamError as exc:
-        if exc.err_code != NO_STREAM:
-            raise
+    found = await _found(js, wish)
+    if found is None:
         return Finding(wish, exists=False, lines=("created",), changes=wish.config)
-    changes = _raised(wish, found) | _added(wish, found)
-    refusals = _losses(wish, found)
+    if isinstance(wish, StreamWish):
+        changes, refusals = _raised(wish, found) | _added(wish, found), _losses(wish, found)
+    else:
+        changes, refusals = _retuned(wish, found), _kept(wish, found)
     lines = [
         f"changed: {name} {_shown(_own(found.get(name)))} -> {_shown(_own(value))}"
         for name, value in changes.items()
@@ -97,12 +127,39 @@ async def apply(js: JetStream, finding: Finding) -> None:
     Raises:
         BusError: the broker refused, or cannot be asked.
     """
-    name = finding.wish.name
+    wish = finding.wish
     if not finding.exists:
-        await js.api(f"STREAM.CREATE.{name}", finding.changes, msgspec.Raw)
+        await create(js, wish)
     elif finding.changes:
-        found = (await js.api(f"STREAM.INFO.{name}", {}, _Found)).config
-        await js.api(f"STREAM.UPDATE.{name}", {**found, **finding.changes}, msgspec.Raw)
+        changed = {**(await _found(js, wish) or {}), **finding.changes}
+        if isinstance(wish, StreamWish):
+            await js.api(f"STREAM.UPDATE.{wish.name}", changed, msgspec.Raw)
+        else:
+            await _put_consumer(js, wish, changed)
+
+
+async def create(js: JetStream, wish: Wish) -> None:
+    """Make what is not there; raises as :func:`apply`."""
+    if isinstance(wish, StreamWish):
+        await js.api(f"STREAM.CREATE.{wish.name}", wish.config, msgspec.Raw)
+    else:
+        await _put_consumer(js, wish, wish.config)
+
+
+async def _put_consumer(js: JetStream, wish: ConsumerWish, config: Mapping[str, object]) -> None:
+    asked = {"stream_name": wish.stream, "config": config}
+    await js.api(f"CONSUMER.DURABLE.CREATE.{wish.stream}.{wish.name}", asked, msgspec.Raw)
+
+
+async def _found(js: JetStream, wish: Wish) -> dict[str, object] | None:
+    """Return how the object of a wish is configured at the broker, ``None`` where it is not."""
+    kind = "STREAM" if isinstance(wish, StreamWish) else "CONSUMER"
+    try:
+        return (await js.api(f"{kind}.INFO.{wish.place}", {}, _Found)).config
+    except StreamError as exc:
+        if exc.err_code not in (NO_STREAM, NO_CONSUMER):
+            raise
+        return None
 
 
 def _raised(wish: StreamWish, found: Mapping[str, object]) -> dict[str, object]:
@@ -149,6 +206,21 @@ def _losses(wish: StreamWish, found: Mapping[str, object]) -> list[str]:
             " what lies on the others would be at stake"
         )
     return lost
+
+
+def _retuned(wish: ConsumerWish, found: Mapping[str, object]) -> dict[str, object]:
+    """Return the properties of a consumer that are changed to the wish's."""
+    return {name: wish.config[name] for name in wish.tuned if found.get(name) != wish.config[name]}
+
+
+def _kept(wish: ConsumerWish, found: Mapping[str, object]) -> list[str]:
+    """Say which properties of a consumer are wrong and stay so: it would have to be made anew."""
+    return [
+        f"refused: {name} is {_shown(found.get(name))}, needed {_shown(wish.config[name])}:"
+        " what it has delivered would be at stake"
+        for name in wish.exact
+        if found.get(name) != wish.config[name]
+    ]
 
 
 def _own(value: object) -> object:

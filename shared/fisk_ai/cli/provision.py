@@ -18,7 +18,7 @@ from fisk_ai.bus import contexts
 from fisk_ai.bus.connection import connect
 from fisk_ai.bus.jetstream import JetStream
 from fisk_ai.bus.options import ConnectOptions
-from fisk_ai.bus.provisioning import Finding, StreamWish, apply, look
+from fisk_ai.bus.provisioning import Finding, Wish, apply, look
 from fisk_ai.cli.arguments import CommandParser
 from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.run_flags import DEFAULT_CONFIG
@@ -83,7 +83,7 @@ def _parser() -> CommandParser:
     return parser
 
 
-def _wishes(config: Config, replicas: int) -> Iterator[StreamWish]:
+def _wishes(config: Config, replicas: int) -> Iterator[Wish]:
     """Yield what one configuration keeps at a broker."""
     sessions, memory = config.harness.sessions, config.harness.memory
     with config.placing():
@@ -95,16 +95,16 @@ def _wishes(config: Config, replicas: int) -> Iterator[StreamWish]:
             yield bucket_wish(option.bucket, replicas=replicas)
 
 
-def _unique(wishes: Iterator[StreamWish]) -> Iterator[StreamWish]:
+def _unique(wishes: Iterator[Wish]) -> Iterator[Wish]:
     """Yield each object once, though several agents share it."""
     seen: set[str] = set()
     for wish in wishes:
-        if wish.name not in seen:
-            seen.add(wish.name)
+        if wish.place not in seen:
+            seen.add(wish.place)
             yield wish
 
 
-def _print_commands(wishes: Sequence[StreamWish]) -> None:
+def _print_commands(wishes: Sequence[Wish]) -> None:
     for wish in wishes:
         print(f"# {wish.key}\n{wish.command}")
 
@@ -125,7 +125,7 @@ def _broker(arguments: argparse.Namespace, configs: Sequence[Config]) -> Connect
     )
 
 
-async def _compare(options: ConnectOptions, wishes: Sequence[StreamWish], *, applies: bool) -> int:
+async def _compare(options: ConnectOptions, wishes: Sequence[Wish], *, applies: bool) -> int:
     connection = await connect(options)
     try:
         _require_fit(connection.server_version, connection.max_payload, options)
@@ -159,8 +159,8 @@ def _tell_missing(finding: Finding) -> None:
         _print_commands([finding.wish])
 
 
-def _say(wish: StreamWish, line: str) -> None:
-    print(for_terminal(f"{wish.name}: {line}", LINE_LIMIT), file=sys.stderr)
+def _say(wish: Wish, line: str) -> None:
+    print(for_terminal(f"{wish.place}: {line}", LINE_LIMIT), file=sys.stderr)
 
 
 def _require_fit(version: str, max_payload: int, options: ConnectOptions) -> None:

@@ -119,9 +119,18 @@ class Config(Block):
         return a2a is not None and a2a.prompts is not None
 
     @property
+    def takes_work(self) -> bool:
+        """Whether anything brings work to the loop, so that a model and a session store are needed.
+
+        Prompts of callers, jobs of a queue, turns of a gateway.
+        """
+        agent = self.expose.agent
+        return self.answers_prompts or agent.jobs is not None or agent.slack is not None
+
+    @property
     def imports_tools(self) -> bool:
         """Whether tools of other agents are offered to a model."""
-        return bool(self.remote_tools) and self.answers_prompts
+        return bool(self.remote_tools) and self.takes_work
 
     @property
     def named_identity(self) -> bool:

@@ -29,8 +29,15 @@ async def outcome_of(work: Work, runner: Runner) -> Outcome:
 
 
 async def finished(run: asyncio.Task[Outcome], work: Work) -> Outcome:
-    """Wait for ``run``, which another task may cancel, and return its outcome."""
-    await asyncio.wait({run})
+    """Wait for ``run``, which is stopped when the work is lost, and return its outcome."""
+    lost = asyncio.create_task(work.lost.wait())
+    try:
+        await asyncio.wait({run, lost}, return_when=asyncio.FIRST_COMPLETED)
+        if not run.done():
+            run.cancel()
+            await asyncio.wait({run})
+    finally:
+        lost.cancel()
     if run.cancelled():
         return Outcome(id=work.id, canceled=True)
     return run.result()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
@@ -60,6 +61,8 @@ class Work:
     """One run to do. ``done`` is called exactly once for work that was accepted.
 
     ``traceparent`` is the caller's span as it claims it: unauthenticated, and perhaps none.
+    ``lost`` is set by a channel whose lease on the work is over: another worker may have it, so
+    the run is stopped at once, its outcome says ``canceled``, and its channel tells nobody.
     """
 
     id: str
@@ -75,6 +78,7 @@ class Work:
     prompter: Prompter = field(default_factory=DefaultDenyPrompter)
     human_paced: bool = False
     traceparent: str = ""
+    lost: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class Channel(Protocol):

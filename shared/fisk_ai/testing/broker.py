@@ -9,12 +9,10 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-import msgspec
-
 from fisk_ai.bus.broker import POLL_S, START_TIMEOUT_S, Broker, find_binary, listening_at
 from fisk_ai.bus.connection import Connection, ConnectOptions, connect
 from fisk_ai.bus.jetstream import JetStream
-from fisk_ai.bus.provisioning import StreamWish
+from fisk_ai.bus.provisioning import Wish, create
 
 
 @asynccontextmanager
@@ -61,9 +59,10 @@ async def running_streams(directory: Path) -> AsyncGenerator[JetStream, None]:
         yield JetStream(connection)
 
 
-async def provision(js: JetStream, wish: StreamWish) -> None:
-    """Make a stream or bucket as ``fisk-ai provision`` does; raises as the broker refuses it."""
-    await js.api(f"STREAM.CREATE.{wish.name}", wish.config, msgspec.Raw)
+async def provision(js: JetStream, *wishes: Wish) -> None:
+    """Make streams, buckets and consumers as ``fisk-ai provision`` does; raises as it does."""
+    for wish in wishes:
+        await create(js, wish)
 
 
 @asynccontextmanager

@@ -215,6 +215,27 @@ async def test_the_second_stop_cancels_runs_and_still_reports_each(
     assert channel.outcomes.empty()
 
 
+async def test_a_run_whose_work_was_lost_is_stopped_and_the_others_go_on(
+    make_channel: MakeChannel, runs: Runs, serving: Start
+) -> None:
+    channel = make_channel(slots=2)
+    server = Server([channel], [], runs)
+    serve = serving(server)
+    lost = channel.put("lost")
+    channel.put("kept")
+    for _ in range(2):
+        await asyncio.wait_for(runs.started.get(), 5)
+
+    lost.lost.set()
+    outcome = await _soon(channel.outcomes)
+
+    assert (outcome.id, outcome.canceled) == ("lost", True)
+    assert channel.outcomes.empty()
+    await server.cancel_runs()
+    await _soon(channel.outcomes)
+    await asyncio.wait_for(serve, 5)
+
+
 async def test_a_crashing_run_is_reported_once_and_the_worker_lives_on(
     make_channel: MakeChannel, serving: Start
 ) -> None:
