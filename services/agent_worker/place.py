@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_worker.arguments import Arguments
 from fisk_ai.bus import contexts
-from fisk_ai.bus.options import ConnectOptions
+from fisk_ai.bus.options import DEFAULT_INBOX, ConnectOptions
 from fisk_ai.config import Config
 from fisk_ai.errors import SetupError
 
@@ -45,7 +45,7 @@ def storage_options(
     """Return where this worker keeps what ``context`` is named for.
 
     The broker of a hosted worker is its terminal's own and keeps nothing, so that only a context
-    counts there.
+    counts there. A context of its own is another user of the broker, with inboxes of its own.
 
     Raises:
         ConfigError, SetupError: the context cannot be used, or there is none.
@@ -61,7 +61,10 @@ def storage_options(
         options = contexts.load(context, place.environ).options(purpose)
     else:
         options = _reached(context, purpose, place, settings)
-    return _bounded(options, place, settings)
+    bounded = _bounded(options, place, settings)
+    if context != config.nats_context and options.inbox_prefix != DEFAULT_INBOX:
+        return replace(bounded, inbox_prefix=options.inbox_prefix)
+    return bounded
 
 
 def _reached(name: str, purpose: str, place: Place, settings: Settings) -> ConnectOptions:

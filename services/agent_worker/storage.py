@@ -45,6 +45,15 @@ class Storage:
         """Return the connection to the broker of the configuration's context; raises as above."""
         return await self._opened(self._options())
 
+    async def presence(self) -> Connection | None:
+        """Return where it is asked who holds a session: at the broker this agent answers at.
+
+        ``None`` where that is a terminal's own, which nobody else sees. Raises as above.
+        """
+        if self.place.arguments.hosted and not self.config.nats_context:
+            return None
+        return await self.connection()
+
     async def close(self) -> None:
         """Close what was opened here."""
         await asyncio.gather(*(connection.drain() for connection in self.opened.values()))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agent_worker.place import Place
@@ -33,7 +33,7 @@ async def open_local(config: Config, place: Place) -> Stores | None:
     """
     if choice.needs_broker(config.harness.sessions.backend) or _memory_needs_broker(config):
         return None
-    return await _opened(config, place, None, None)
+    return await _opened(config, place, StoreConfig(), None)
 
 
 async def open_at_broker(config: Config, place: Place, storage: Storage) -> Stores:
@@ -43,32 +43,34 @@ async def open_at_broker(config: Config, place: Place, storage: Storage) -> Stor
         ConfigError, SetupError: one cannot be used, or its broker not be reached.
     """
     declared = config.harness
-    of_sessions = of_memory = None
+    of_sessions = of_memory = presence = None
     if choice.needs_broker(declared.sessions.backend):
         of_sessions = await storage.streams(_context(declared.sessions.options))
+        presence = await storage.presence()
     if _memory_needs_broker(config):
         of_memory = await storage.streams(_context(declared.memory.options))
-    return await _opened(config, place, of_sessions, of_memory)
+    kept = StoreConfig(js=of_sessions, presence=presence)
+    return await _opened(config, place, kept, of_memory)
 
 
 async def _opened(
-    config: Config, place: Place, of_sessions: JetStream | None, of_memory: JetStream | None
+    config: Config, place: Place, kept: StoreConfig, of_memory: JetStream | None
 ) -> Stores:
-    stores = Stores(_sessions(config, place, of_sessions), _memory(config, of_memory))
+    stores = Stores(_sessions(config, place, kept), _memory(config, of_memory))
     await stores.sessions.bind()
     if stores.memory is not None:
         await stores.memory.bind()
     return stores
 
 
-def _sessions(config: Config, place: Place, js: JetStream | None) -> sessions.Store:
+def _sessions(config: Config, place: Place, kept: StoreConfig) -> sessions.Store:
     declared = config.harness.sessions
     state_dir = place.arguments.state_dir
-    written = StoreConfig(
+    written = replace(
+        kept,
         options=declared.options,
         store_dir=config.base,
         environ=place.environ,
-        js=js,
         identity=config.identity,
     )
     return choice.open_store(

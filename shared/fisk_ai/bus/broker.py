@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import IO
 
 from fisk_ai import secrecy
-from fisk_ai.bus import signals
+from fisk_ai.bus import server_config, signals
 from fisk_ai.bus.owner import die_with_parent
 from fisk_ai.errors import SetupError
 
@@ -44,19 +44,12 @@ START_TIMEOUT_S = 10.0
 STOP_TIMEOUT_S = 5.0
 POLL_S = 0.002
 LOG_TAIL_BYTES = 2000
-MAX_PAYLOAD_BYTES = 2 * 1024 * 1024
-"""Room for the largest message of the protocol, with its headers, twice over."""
-
 _CONFIG = """\
 listen: "127.0.0.1:-1"
 ports_file_dir: {ports}
 log_file: {log}
-ping_interval: "10s"
-ping_max: 2
-max_payload: {max_payload}
 authorization {{ user: {user}, password: {password} }}
 """
-_JETSTREAM = "jetstream {{ store_dir: {store}, sync_interval: always }}\n"
 
 
 def find_binary(environ: Mapping[str, str], binary: str = "") -> Path:
@@ -172,13 +165,12 @@ def _configuration(private: Path, store: Path | None, user: str, password: str) 
     text = _CONFIG.format(
         ports=quoted(str(private)),
         log=quoted(str(private / "log")),
-        max_payload=MAX_PAYLOAD_BYTES,
         user=quoted(user),
         password=quoted(password),
     )
     if store is not None:
-        text += _JETSTREAM.format(store=quoted(str(store)))
-    return text
+        text += server_config.jetstream(str(store))
+    return text + server_config.SETTINGS
 
 
 def _locked(store: Path) -> IO[bytes]:

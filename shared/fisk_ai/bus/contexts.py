@@ -16,7 +16,16 @@ from typing import Final
 import msgspec
 
 from fisk_ai.bus import files
-from fisk_ai.bus.options import API_PREFIX, URL_VARIABLE, ConnectOptions, Tls, prefix_fault
+from fisk_ai.bus.options import (
+    API_PREFIX,
+    CREDS_VARIABLE,
+    DEFAULT_INBOX,
+    INBOX_VARIABLE,
+    URL_VARIABLE,
+    ConnectOptions,
+    Tls,
+    prefix_fault,
+)
 from fisk_ai.errors import ConfigError, SetupError
 
 DEFAULT_URL: Final = "nats://127.0.0.1:4222"
@@ -72,7 +81,7 @@ class Context(msgspec.Struct, frozen=True, kw_only=True):
             purpose,
             tls=self._tls(),
             context=self.name,
-            inbox_prefix=self.inbox_prefix or "_INBOX",
+            inbox_prefix=self.inbox_prefix or DEFAULT_INBOX,
             api_prefix=self._api_prefix(),
         )
         if self.user:
@@ -120,6 +129,20 @@ def named_or_given(
         "nats://host:port",
         key=URL_VARIABLE,
     )
+
+
+def from_environment(name: str, purpose: str, environ: Mapping[str, str]) -> ConnectOptions:
+    """Return :func:`named_or_given` of what the variables of a command say, its inboxes, too.
+
+    Raises:
+        ConfigError, SetupError: as there.
+    """
+    url, creds, inbox = (
+        environ.get(variable, "").strip()
+        for variable in (URL_VARIABLE, CREDS_VARIABLE, INBOX_VARIABLE)
+    )
+    options = named_or_given(name, purpose, environ, url=url, creds=creds)
+    return replace(options, inbox_prefix=inbox or options.inbox_prefix)
 
 
 def directory(environ: Mapping[str, str]) -> Path:

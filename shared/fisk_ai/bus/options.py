@@ -15,8 +15,11 @@ CONNECT_TIMEOUT_S = 5.0
 URL_VARIABLE = "FISK_AI_NATS_URL"
 """The setting that names a broker; named by refusals."""
 
-_VARIABLES = {"url": URL_VARIABLE, "creds": "FISK_AI_NATS_CREDS"}
-"""The settings that stand for the keys of a context."""
+CREDS_VARIABLE = "FISK_AI_NATS_CREDS"
+"""The setting that names a credentials file for :data:`URL_VARIABLE`."""
+
+DEFAULT_INBOX = "_INBOX"
+"""Where replies come unless a context or a setting says otherwise."""
 
 INBOX_VARIABLE = "FISK_AI_NATS_INBOX_PREFIX"
 """The setting that says where the replies to this process come; named by refusals."""
@@ -24,7 +27,10 @@ INBOX_VARIABLE = "FISK_AI_NATS_INBOX_PREFIX"
 PREFIXES_VARIABLE = "FISK_AI_INBOX_PREFIXES"
 """The setting that lists reply prefixes; named by refusals."""
 
-BUILT_IN_PREFIXES = ("_INBOX", "_R_")
+_VARIABLES = {"url": URL_VARIABLE, "creds": CREDS_VARIABLE}
+"""The settings that stand for the keys of a context."""
+
+BUILT_IN_PREFIXES = (DEFAULT_INBOX, "_R_")
 """The default inboxes of every client, and the server's own for account imports."""
 
 PREFIX_LIMIT = 128
@@ -79,7 +85,7 @@ class ConnectOptions:
     user_seed: str = field(default="", repr=False)
     tls: Tls | None = None
     context: str = ""
-    inbox_prefix: str = "_INBOX"
+    inbox_prefix: str = DEFAULT_INBOX
     connect_timeout_s: float = CONNECT_TIMEOUT_S
     accepted_prefixes: tuple[str, ...] = ()
     api_prefix: str = API_PREFIX

@@ -39,13 +39,7 @@ def execute(argv: Sequence[str]) -> int:
     parser.value("--nats-context", "NAME", "ask over this NATS context")
     parser.switch("--json", "print the card as JSON for other programs")
     arguments = parser.parse_args(argv)
-    options = contexts.named_or_given(
-        arguments.nats_context or "",
-        "discover",
-        os.environ,
-        url=os.environ.get("FISK_AI_NATS_URL", "").strip(),
-        creds=os.environ.get("FISK_AI_NATS_CREDS", "").strip(),
-    )
+    options = contexts.from_environment(arguments.nats_context or "", "discover", os.environ)
     card = run_one_shot(_card(options, arguments.identity))
     print(_json(card) if arguments.json else _page(card))
     return 0

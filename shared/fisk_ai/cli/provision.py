@@ -8,66 +8,62 @@ from __future__ import annotations
 
 import argparse
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
 from fisk_ai.bus import contexts
-from fisk_ai.bus.connection import connect
-from fisk_ai.bus.jetstream import JetStream
 from fisk_ai.bus.options import ConnectOptions
-from fisk_ai.bus.provisioning import Finding, Wish, apply, look
+from fisk_ai.bus.rights import provisioning
+from fisk_ai.bus.wishes import SHARED, Isolation, Wish
 from fisk_ai.cli.arguments import CommandParser
 from fisk_ai.cli.one_shot import run_one_shot
+from fisk_ai.cli.provision_diff import compare, print_commands
+from fisk_ai.cli.provision_permissions import printed
+from fisk_ai.cli.provision_roles import Agent
 from fisk_ai.cli.run_flags import DEFAULT_CONFIG
 from fisk_ai.cli.session_flags import number_of
 from fisk_ai.config import Config, Mode, load
-from fisk_ai.errors import NotBuiltError, SetupError, StreamError, UsageError
-from fisk_ai.memory.bucket_option import bucket_of
+from fisk_ai.errors import ConfigError, UsageError
+from fisk_ai.memory.bucket_option import BUCKET_KEY, bucket_of
 from fisk_ai.memory.provisioning import bucket_wish
 from fisk_ai.memory.store import MemoryConfig
 from fisk_ai.sessions.places import StoreConfig
 from fisk_ai.sessions.provisioning import stream_wish
-from fisk_ai.sessions.stream_option import stream_of
-from fisk_ai.sessions.stream_place import MESSAGE_SIZE_BYTES
-from fisk_ai.text.sanitise import for_terminal
+from fisk_ai.sessions.stream_option import OPTION_KEY, stream_of
 
 REPLICAS_LIMIT: Final = 5
 """As many as a server takes."""
 
-OLDEST_SERVER: Final = (2, 14)
-"""Older ones do not know the fence that keeps two writers of a session apart."""
-
-LINE_LIMIT: Final = 1_000
+IDENTITY_LIMIT: Final = 64
+"""Characters of an identity that names streams and consumers."""
 
 _JETSTREAM: Final = "jetstream"
-_LATER: Final = {
-    "isolate": "--isolate is not built yet: it is for durable turns; leave it out",
-    "permissions": "--permissions is not built yet: write the broker's users by hand",
-}
+
+_OWN: Final = (OPTION_KEY, BUCKET_KEY)
+"""Keys that name what an agent has for itself where agents are kept apart."""
 
 
 def execute(argv: Sequence[str]) -> int:
     """Run ``fisk-ai provision`` with its arguments and return the exit code."""
     arguments = _parser().parse_args(argv)
-    for flag, refusal in _LATER.items():
-        if getattr(arguments, flag):
-            raise NotBuiltError(refusal, key=f"--{flag}")
     replicas = number_of(arguments.replicas, "--replicas", least=1, default=1)
     if replicas > REPLICAS_LIMIT:
         raise UsageError(f"--replicas takes at most {REPLICAS_LIMIT}", key="--replicas")
     paths = arguments.config or [DEFAULT_CONFIG]
-    configs = [load(Path(path), Mode.LENIENT) for path in paths]
-    wishes = list(_unique(wish for config in configs for wish in _wishes(config, replicas)))
+    configs = [_loaded(path) for path in paths]
+    if arguments.permissions:
+        _print_permissions(arguments, configs)
+        return 0
+    wishes = _wished(configs, replicas, isolate=arguments.isolate)
     if not wishes:
         print("nothing to provision: every session and memory is kept in files", file=sys.stderr)
         return 0
     if not (arguments.apply or arguments.context):
-        _print_commands(wishes)
+        print_commands(wishes)
         return 0
-    return run_one_shot(_compare(_broker(arguments, configs), wishes, applies=arguments.apply))
+    return run_one_shot(compare(_broker(arguments, configs), wishes, applies=arguments.apply))
 
 
 def _parser() -> CommandParser:
@@ -78,13 +74,67 @@ def _parser() -> CommandParser:
     parser.value("--context", "NAME", "compare with the broker of this NATS context")
     parser.switch("--apply", "make what is missing and change what loses nothing")
     parser.value("--replicas", "N", "copies of each stream in a cluster (default 1)")
-    parser.switch("--isolate", "[not built yet] a set of streams for each identity")
-    parser.switch("--permissions", "[not built yet] print a broker's users for the roles")
+    parser.switch("--isolate", "a set of streams for each identity, in place of one for all")
+    parser.switch("--permissions", "print the configuration of a broker with a user for each role")
     return parser
 
 
-def _wishes(config: Config, replicas: int) -> Iterator[Wish]:
-    """Yield what one configuration keeps at a broker."""
+def _loaded(path: str) -> Config:
+    config = load(Path(path), Mode.LENIENT)
+    if len(config.identity) > IDENTITY_LIMIT:
+        error = ConfigError(
+            f"identity: what is provisioned is named after it, with at most {IDENTITY_LIMIT}"
+            " characters; choose a shorter one",
+            key="identity",
+        )
+        raise config.placed(error)
+    return config
+
+
+def _wished(configs: Sequence[Config], replicas: int, *, isolate: bool) -> list[Wish]:
+    """Return each object once, though several agents share it.
+
+    Raises:
+        ConfigError: two agents that are to be kept apart share one that is named in their files.
+    """
+    wished: dict[str, Wish] = {}
+    for config in configs:
+        for wish in _wishes(config, replicas, _whose(config, isolate=isolate)):
+            if isolate and wish.place in wished and wish.key in _OWN:
+                raise config.placed(_shares(wish))
+            wished.setdefault(wish.place, wish)
+    return list(wished.values())
+
+
+def _print_permissions(arguments: argparse.Namespace, configs: Sequence[Config]) -> None:
+    if arguments.apply or arguments.context:
+        raise UsageError(
+            "--permissions only prints, and asks no broker; leave --apply and --context out",
+            key="--permissions",
+        )
+    agents: list[Agent] = []
+    for config in configs:
+        whose = _whose(config, isolate=arguments.isolate)
+        wishes = _wishes(config, 1, whose)
+        rights = tuple(right for wish in wishes for right in provisioning(wish))
+        agents.append(Agent(config, whose, rights))
+    print(printed(agents), end="")
+
+
+def _whose(config: Config, *, isolate: bool) -> Isolation:
+    return Isolation(config.identity) if isolate else SHARED
+
+
+def _shares(wish: Wish) -> ConfigError:
+    return ConfigError(
+        f"{wish.key}: another of these agents names {wish.name}, too, and --isolate keeps them"
+        " apart; name one for each",
+        key=wish.key,
+    )
+
+
+def _wishes(config: Config, replicas: int, whose: Isolation) -> Iterator[Wish]:
+    """Yield what one configuration keeps at a broker; ``whose`` names what it has no name for."""
     sessions, memory = config.harness.sessions, config.harness.memory
     with config.placing():
         if sessions.backend == _JETSTREAM:
@@ -95,20 +145,6 @@ def _wishes(config: Config, replicas: int) -> Iterator[Wish]:
             yield bucket_wish(option.bucket, replicas=replicas)
 
 
-def _unique(wishes: Iterator[Wish]) -> Iterator[Wish]:
-    """Yield each object once, though several agents share it."""
-    seen: set[str] = set()
-    for wish in wishes:
-        if wish.place not in seen:
-            seen.add(wish.place)
-            yield wish
-
-
-def _print_commands(wishes: Sequence[Wish]) -> None:
-    for wish in wishes:
-        print(f"# {wish.key}\n{wish.command}")
-
-
 def _broker(arguments: argparse.Namespace, configs: Sequence[Config]) -> ConnectOptions:
     """Return the broker to look at: the context that was typed, else the one all files name."""
     named = {config.nats_context for config in configs}
@@ -116,66 +152,4 @@ def _broker(arguments: argparse.Namespace, configs: Sequence[Config]) -> Connect
         raise UsageError(
             "the configurations name several contexts; say which with --context", key="--context"
         )
-    return contexts.named_or_given(
-        arguments.context or named.pop(),
-        "provision",
-        os.environ,
-        url=os.environ.get("FISK_AI_NATS_URL", "").strip(),
-        creds=os.environ.get("FISK_AI_NATS_CREDS", "").strip(),
-    )
-
-
-async def _compare(options: ConnectOptions, wishes: Sequence[Wish], *, applies: bool) -> int:
-    connection = await connect(options)
-    try:
-        _require_fit(connection.server_version, connection.max_payload, options)
-        js = JetStream(connection, api_prefix=options.api_prefix)
-        refused = False
-        for wish in wishes:
-            finding = await look(js, wish)
-            refused |= finding.refused
-            if applies:
-                refused |= not await _applied(js, finding)
-            else:
-                _tell_missing(finding)
-            for line in finding.lines:
-                _say(wish, line)
-    finally:
-        await connection.drain()
-    return 1 if refused else 0
-
-
-async def _applied(js: JetStream, finding: Finding) -> bool:
-    try:
-        await apply(js, finding)
-    except StreamError as exc:
-        _say(finding.wish, f"failed: {exc}")
-        return False
-    return True
-
-
-def _tell_missing(finding: Finding) -> None:
-    if not finding.exists:
-        _print_commands([finding.wish])
-
-
-def _say(wish: Wish, line: str) -> None:
-    print(for_terminal(f"{wish.place}: {line}", LINE_LIMIT), file=sys.stderr)
-
-
-def _require_fit(version: str, max_payload: int, options: ConnectOptions) -> None:
-    """Refuse a server on which sessions would not be safe, or fail in the middle."""
-    found = re.match(r"(\d+)\.(\d+)", version)
-    if found is None or (int(found[1]), int(found[2])) < OLDEST_SERVER:
-        oldest = ".".join(map(str, OLDEST_SERVER))
-        raise SetupError(
-            f"{options.place()} runs nats-server {for_terminal(version, 40) or 'of no version'};"
-            f" {oldest} or newer is needed",
-            key="nats_context",
-        )
-    if max_payload < MESSAGE_SIZE_BYTES:
-        raise SetupError(
-            f"{options.place()} takes messages of at most {max_payload} bytes; raise max_payload to"
-            f" {MESSAGE_SIZE_BYTES} or more",
-            key="nats_context",
-        )
+    return contexts.from_environment(arguments.context or named.pop(), "provision", os.environ)

@@ -7,7 +7,7 @@ a directory that is not there holds no session, and is not there afterwards.
 from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,7 @@ from fisk_ai.sessions.file_directory import directory_of
 from fisk_ai.sessions.places import FILE_BACKEND, StoreConfig, root_directory
 
 if TYPE_CHECKING:
+    from fisk_ai.bus.connection import Connection
     from fisk_ai.bus.jetstream import JetStream
     from fisk_ai.config import Config
     from fisk_ai.sessions.store import Store
@@ -77,33 +78,35 @@ async def configured_store(
     if store is not None:
         yield store
         return
-    async with _streams(config, environ) as js:
+    async with _reached(config, environ) as (js, presence):
+        written = replace(written, js=js, presence=presence)
         with config.placing():
-            store = choice.open_store(declared.backend, replace(written, js=js), state_dir=None)
+            store = choice.open_store(declared.backend, written, state_dir=None)
         await store.bind()
         yield store
 
 
 @asynccontextmanager
-async def _streams(config: Config, environ: Mapping[str, str]) -> AsyncGenerator[JetStream]:
-    """Connect to where the sessions of ``config`` are kept, as its worker does."""
+async def _reached(
+    config: Config, environ: Mapping[str, str]
+) -> AsyncGenerator[tuple[JetStream, Connection]]:
+    """Connect to where the sessions of ``config`` are kept, and to where its worker answers."""
     from fisk_ai.bus import contexts  # noqa: PLC0415 - the NATS client, for few commands
     from fisk_ai.bus.connection import connect  # noqa: PLC0415 - likewise
     from fisk_ai.bus.jetstream import JetStream  # noqa: PLC0415 - likewise
 
+    purpose = f"sessions of {config.identity}"
     named = str(config.harness.sessions.options.get("nats_context") or config.nats_context)
-    options = contexts.named_or_given(
-        named,
-        f"sessions of {config.identity}",
-        environ,
-        url=environ.get("FISK_AI_NATS_URL", "").strip(),
-        creds=environ.get("FISK_AI_NATS_CREDS", "").strip(),
-    )
-    connection = await connect(options)
-    try:
-        yield JetStream(connection, api_prefix=options.api_prefix)
-    finally:
-        await connection.drain()
+    options = contexts.from_environment(named, purpose, environ)
+    async with AsyncExitStack() as opened_here:
+        connection = await connect(options)
+        opened_here.push_async_callback(connection.drain)
+        answering = connection
+        if config.nats_context not in ("", named):
+            answers = contexts.from_environment(config.nats_context, purpose, environ)
+            answering = await connect(answers)
+            opened_here.push_async_callback(answering.drain)
+        yield JetStream(connection, api_prefix=options.api_prefix), answering
 
 
 def session_directory(

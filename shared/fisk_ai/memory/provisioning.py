@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 
 from fisk_ai.bus.bucket import STREAM_PREFIX
-from fisk_ai.bus.provisioning import LAYOUT, StreamWish
+from fisk_ai.bus.wishes import LAYOUT, LAYOUT_FLAG, StreamWish
 from fisk_ai.memory.bucket_option import BUCKET_KEY, creation
 from fisk_ai.memory.limits import VALUE_LIMIT_BYTES
 
@@ -19,7 +19,7 @@ def bucket_wish(bucket: str, *, replicas: int) -> StreamWish:
     return StreamWish(
         name=name,
         key=BUCKET_KEY,
-        command=f"{creation(bucket)} --replicas={replicas}",
+        command=f"{creation(bucket)} {LAYOUT_FLAG} --replicas={replicas}",
         config={
             "name": name,
             "subjects": [f"$KV.{bucket}.>"],

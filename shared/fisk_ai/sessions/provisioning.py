@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from fisk_ai.bus.provisioning import LAYOUT, StreamWish
+from fisk_ai.bus.wishes import LAYOUT, LAYOUT_FLAG, StreamWish
 from fisk_ai.sessions.stream_option import OPTION_KEY, creation, subjects_of
 from fisk_ai.sessions.stream_place import MESSAGE_SIZE_BYTES, keeps_sessions
 
@@ -17,7 +17,7 @@ def stream_wish(stream: str, *, replicas: int) -> StreamWish:
     return StreamWish(
         name=stream,
         key=OPTION_KEY,
-        command=f"{creation(stream)} --replicas={replicas} --defaults",
+        command=f"{creation(stream)} {LAYOUT_FLAG} --replicas={replicas} --defaults",
         config={
             "name": stream,
             "subjects": [subjects_of(stream)],

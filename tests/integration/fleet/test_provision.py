@@ -42,10 +42,14 @@ async def test_without_apply_commands_are_printed_and_no_broker_is_asked(
         "# harness.sessions.options.stream",
         (
             "nats stream add RUNS --subjects 'fisk.sessions.RUNS.>' --max-msgs-per-subject=1"
-            " --discard=new --discard-per-subject --replicas=3 --defaults"
+            " --discard=new --discard-per-subject --metadata=fisk-ai-layout=1 --replicas=3"
+            " --defaults"
         ),
         "# harness.memory.options.bucket",
-        "nats kv add MEM --history=1 --max-value-size=69600 --replicas=3",
+        (
+            "nats kv add MEM --history=1 --max-value-size=69600 --metadata=fisk-ai-layout=1"
+            " --replicas=3"
+        ),
     ]
 
 
@@ -121,14 +125,18 @@ async def test_an_agent_that_keeps_files_needs_nothing(fleet: Workshop, fleet_ty
     ("words", "said"),
     [
         (["--replicas", "6"], "--replicas takes at most 5"),
-        (["--isolate"], "--isolate is not built yet"),
-        (["--permissions"], "--permissions is not built yet"),
+        (["--permissions", "--apply"], "--permissions only prints"),
+        (["--isolate", "--config", "agent.yaml", "--config", "other.yaml"], "names RUNS, too"),
+        (["--config", "long.yaml"], "choose a shorter one"),
         (["--apply", "--context", "nowhere"], "nowhere"),
     ],
 )
 async def test_what_cannot_be_meant_or_reached_is_refused_in_one_sentence(
-    fleet_types: Types, words: list[str], said: str
+    fleet: Workshop, fleet_types: Types, words: list[str], said: str
 ) -> None:
+    named = (fleet.directory / "agent.yaml").read_text()
+    fleet.write("other.yaml", named.replace("watchman", "other"))
+    fleet.write("long.yaml", named.replace("watchman", "w" * 65))
     done = await fleet_types("provision", *words)
     assert (done.code, done.out) == (1, "")
     assert said in done.err

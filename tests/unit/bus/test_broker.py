@@ -17,8 +17,9 @@ from pathlib import Path
 
 import pytest
 
-from fisk_ai.bus.broker import MAX_PAYLOAD_BYTES, STOP_TIMEOUT_S, Broker, find_binary, listening_at
+from fisk_ai.bus.broker import STOP_TIMEOUT_S, Broker, find_binary, listening_at
 from fisk_ai.bus.connection import ConnectOptions, connect
+from fisk_ai.bus.server_config import MAX_PAYLOAD_BYTES
 from fisk_ai.errors import NoRespondersError, SetupError
 from fisk_ai.testing.broker import connected, running_broker
 from fisk_ai.testing.command import until
