@@ -20,6 +20,13 @@ max_payload: {MAX_PAYLOAD_BYTES}
 """
 """With a server's own intervals a frozen worker swallows its share of the work for minutes."""
 
+_USERS: Final = """\
+authorization {{
+  users: [
+{blocks}  ]
+}}
+"""
+
 _INDENT: Final = "    "
 
 
@@ -46,7 +53,7 @@ def users(listed: Sequence[User]) -> str:
     whose expiry cuts long reply sets.
     """
     blocks = "".join(_user(user) for user in listed)
-    return f"authorization {{\n  users: [\n{blocks}  ]\n}}\n"
+    return _USERS.format(blocks=blocks)
 
 
 def _user(user: User) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -66,8 +66,13 @@ async def provision(js: JetStream, *wishes: Wish) -> None:
 
 
 @asynccontextmanager
-async def running_server(directory: Path, configuration: str) -> AsyncGenerator[str, None]:
-    """Run a nats-server with ``configuration`` for the length of the block; yields its address."""
+async def running_server(
+    directory: Path, configuration: str, *, environ: Mapping[str, str] | None = None
+) -> AsyncGenerator[str, None]:
+    """Run a nats-server with ``configuration`` for the length of the block; yields its address.
+
+    ``environ`` holds variables that the configuration names.
+    """
     file = _written(directory, configuration)
     process = await asyncio.create_subprocess_exec(
         find_binary(os.environ),
@@ -76,6 +81,7 @@ async def running_server(directory: Path, configuration: str) -> AsyncGenerator[
         stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.DEVNULL,
         stderr=asyncio.subprocess.DEVNULL,
+        env={**os.environ, **(environ or {})},
     )
     try:
         async with asyncio.timeout(START_TIMEOUT_S):
