@@ -45,8 +45,8 @@ class Storage:
         """Return the connection to the broker of the configuration's context; raises as above."""
         return await self._opened(self._options())
 
-    async def presence(self) -> Connection | None:
-        """Return where it is asked who holds a session: at the broker this agent answers at.
+    async def answering(self) -> Connection | None:
+        """Return the connection to the broker at which this agent is reached by everybody.
 
         ``None`` where that is a terminal's own, which nobody else sees. Raises as above.
         """

@@ -15,6 +15,7 @@ from fisk_ai.sessions.places import StoreConfig
 
 if TYPE_CHECKING:
     from agent_worker.storage import Storage
+    from fisk_ai.sessions.presence import Presence
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,11 +47,21 @@ async def open_at_broker(config: Config, place: Place, storage: Storage) -> Stor
     of_sessions = of_memory = presence = None
     if choice.needs_broker(declared.sessions.backend):
         of_sessions = await storage.streams(_context(declared.sessions.options))
-        presence = await storage.presence()
+        presence = await _presence(config, storage)
     if _memory_needs_broker(config):
         of_memory = await storage.streams(_context(declared.memory.options))
     kept = StoreConfig(js=of_sessions, presence=presence)
     return await _opened(config, place, kept, of_memory)
+
+
+async def _presence(config: Config, storage: Storage) -> Presence | None:
+    """Return who answers for held sessions where that is not at the broker that keeps them."""
+    answering = await storage.answering()
+    if answering is None:
+        return None
+    from fisk_ai.sessions.presence import Presence  # noqa: PLC0415 - for workers with a broker
+
+    return Presence(answering, config.identity)
 
 
 async def _opened(

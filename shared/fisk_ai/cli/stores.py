@@ -17,9 +17,9 @@ from fisk_ai.sessions.file_directory import directory_of
 from fisk_ai.sessions.places import FILE_BACKEND, StoreConfig, root_directory
 
 if TYPE_CHECKING:
-    from fisk_ai.bus.connection import Connection
     from fisk_ai.bus.jetstream import JetStream
     from fisk_ai.config import Config
+    from fisk_ai.sessions.presence import Presence
     from fisk_ai.sessions.store import Store
 
 
@@ -89,11 +89,12 @@ async def configured_store(
 @asynccontextmanager
 async def _reached(
     config: Config, environ: Mapping[str, str]
-) -> AsyncGenerator[tuple[JetStream, Connection]]:
+) -> AsyncGenerator[tuple[JetStream, Presence]]:
     """Connect to where the sessions of ``config`` are kept, and to where its worker answers."""
     from fisk_ai.bus import contexts  # noqa: PLC0415 - the NATS client, for few commands
     from fisk_ai.bus.connection import connect  # noqa: PLC0415 - likewise
     from fisk_ai.bus.jetstream import JetStream  # noqa: PLC0415 - likewise
+    from fisk_ai.sessions.presence import Presence  # noqa: PLC0415 - likewise
 
     purpose = f"sessions of {config.identity}"
     named = str(config.harness.sessions.options.get("nats_context") or config.nats_context)
@@ -106,7 +107,8 @@ async def _reached(
             answers = contexts.from_environment(config.nats_context, purpose, environ)
             answering = await connect(answers)
             opened_here.push_async_callback(answering.drain)
-        yield JetStream(connection, api_prefix=options.api_prefix), answering
+        js = JetStream(connection, api_prefix=options.api_prefix)
+        yield js, Presence(answering, config.identity)
 
 
 def session_directory(

@@ -20,8 +20,7 @@ def _stream(config: StoreConfig) -> store.Store:
     from fisk_ai.sessions.presence import Presence  # noqa: PLC0415
 
     js = required(config.js)
-    presence = Presence(config.presence or js.connection, config.identity)
-    return StreamStore(js, name, presence)
+    return StreamStore(js, name, config.presence or Presence(js.connection, config.identity))
 
 
 store.register("file", _file, check=directory_of)

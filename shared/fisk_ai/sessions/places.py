@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from fisk_ai.errors import ConfigError
 
 if TYPE_CHECKING:
-    from fisk_ai.bus.connection import Connection
     from fisk_ai.bus.jetstream import JetStream
+    from fisk_ai.sessions.presence import Presence
 
 FILE_BACKEND = "file"
 
@@ -21,8 +21,8 @@ class StoreConfig:
     """What a backend may need; ``store_dir`` is the base of relative paths, when there is one.
 
     ``read_only`` says that nothing will be written, so the place need not be fit for it. ``js`` is
-    the broker of those who opened one, ``presence`` where it is asked who holds a session when that
-    is another connection, ``identity`` the agent whose sessions these are.
+    the broker of those who opened one, ``identity`` the agent whose sessions these are.
+    ``presence`` answers for sessions that are held; without one that happens where they are kept.
     """
 
     options: Mapping[str, object] = field(default_factory=dict[str, object])
@@ -30,8 +30,8 @@ class StoreConfig:
     environ: Mapping[str, str] = field(default_factory=dict[str, str])
     read_only: bool = False
     js: JetStream | None = None
-    presence: Connection | None = None
     identity: str = ""
+    presence: Presence | None = None
 
 
 def root_directory(flag: str | None, written: str = "") -> Path | None:

@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import AsyncExitStack
+from functools import cache
 from pathlib import Path
 
 import pytest
 
+from fisk_ai.bus.jetstream import JetStream
+from fisk_ai.cli import provision
+from fisk_ai.memory.provisioning import bucket_wish
+from fisk_ai.sessions.provisioning import stream_wish
 from fisk_ai.testing.application import FakeApplication, FakeCommand
+from fisk_ai.testing.broker import provision as make
 from fisk_ai.testing.broker import running_server
 from fisk_ai.testing.roles import Printed, RoleFleet
-from fisk_ai.testing.workshop import Workshop, typing_in
+from fisk_ai.testing.workshop import Workshop
 
 AGENT = """\
 identity: watchman
@@ -49,18 +57,35 @@ def shop(tmp_path: Path) -> Workshop:
     return Workshop(directory, "", application, state="")
 
 
+@pytest.fixture(scope="session")
+def prints(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Printed]:
+    """Return what is printed for a configuration; the same text is printed once."""
+
+    @cache
+    def printed(text: str) -> Printed:
+        file = tmp_path_factory.mktemp("printed") / "agent.yaml"
+        file.write_text(text.format(application="/bin/true"))
+        out = io.StringIO()
+        with contextlib.redirect_stdout(out):
+            assert provision.execute(["--permissions", "--config", str(file)]) == 0
+        return Printed(out.getvalue())
+
+    return printed
+
+
 @pytest.fixture
-async def runs(shop: Workshop, tmp_path: Path) -> AsyncIterator[Runs]:
+async def runs(
+    shop: Workshop, tmp_path: Path, prints: Callable[[str], Printed]
+) -> AsyncIterator[Runs]:
     """Run a broker of what is printed for a configuration, and be its fleet."""
     async with AsyncExitStack() as running:
 
         async def run(text: str) -> RoleFleet:
             shop.write("agent.yaml", text.format(application=shop.application.path))
-            done = await typing_in(shop.directory)("provision", "--permissions")
-            assert (done.code, done.err) == (0, "")
-            printed = Printed(done.out)
-            text = printed.runnable(tmp_path / "js")
-            server = running_server(tmp_path / "server", text, environ=printed.passwords)
+            printed = prints(text)
+            server = running_server(
+                tmp_path / "server", printed.runnable(tmp_path / "js"), environ=printed.passwords
+            )
             return RoleFleet(shop, printed, await running.enter_async_context(server))
 
         yield run
@@ -69,15 +94,21 @@ async def runs(shop: Workshop, tmp_path: Path) -> AsyncIterator[Runs]:
 
 
 @pytest.fixture
-async def fleet(runs: Runs) -> RoleFleet:
-    """A provisioned fleet of one agent, whose worker was not started yet."""
-    made = await runs(AGENT)
-    done = await made.operate("provision", "--apply")
-    assert (done.code, done.err.splitlines()) == (0, ["RUNS: created", "KV_MEM: created"])
-    return made
+async def bare(runs: Runs) -> RoleFleet:
+    """A fleet of one agent at a broker on which nothing was made."""
+    return await runs(AGENT)
+
+
+@pytest.fixture
+async def fleet(bare: RoleFleet) -> RoleFleet:
+    """The same, provisioned; no worker was started yet."""
+    async with bare.connected("operator") as operator:
+        made = JetStream(operator)
+        await make(made, stream_wish("RUNS", replicas=1), bucket_wish("MEM", replicas=1))
+    return bare
 
 
 @pytest.fixture
 async def whole(runs: Runs) -> RoleFleet:
-    """A broker of every role there is; nothing was provisioned."""
+    """A broker of every role there is; nothing was made on it."""
     return await runs(MORE)

@@ -36,12 +36,27 @@ turns:
   - call: [{tool: hold, input: {}}]
   - say: done
 """
+FOREIGN = (
+    "fisk.sessions.RUNS.victim.2",
+    "fisk.session.watchman.victim",
+    "_INBOX_worker-store.x",
+    "_INBOX_peers.x",
+    "$KV.MEM.watchman.x",
+)
+"""Replies that nobody of this fleet hears, and two that would be stored."""
 
 
 async def prompt(connection: Connection, caller: GaplessCaller) -> TaskEnd:
     """Have the agent do something."""
     request = RequestPrompt(**request_header(Sender(name="peer"), "watchman"), prompt="look")
     return await AgentClient(connection, "watchman", "peer").run(request, caller)
+
+
+async def test_an_operator_provisions_what_the_worker_then_finds(bare: RoleFleet) -> None:
+    first = await bare.operate("provision", "--apply")
+    assert (first.code, first.err.splitlines()) == (0, ["RUNS: created", "KV_MEM: created"])
+    again = await bare.operate("provision", "--apply")
+    assert again.err.splitlines() == ["RUNS: exists", "KV_MEM: exists"]
 
 
 async def test_a_peer_prompts_discovers_and_calls_tools_of_a_worker_that_keeps_everything(
@@ -58,6 +73,8 @@ async def test_a_peer_prompts_discovers_and_calls_tools_of_a_worker_that_keeps_e
         assert end.terminal.text == "all is well"
         reply = await call_tool(peer, "watchman", "peer", ("report", b"{}"), idle_s=5)
         assert reply.output == "3 nodes, none failed\n"
+    async with fleet.connected("operator") as operator:
+        assert (await JetStream(operator).stream("KV_MEM")).messages == 1
     session = session_id_for_token("watchman", caller.token)
     listed = await fleet.operate("session", "ls", "--config", "agent.yaml")
     assert session in listed.out
@@ -87,23 +104,15 @@ async def test_an_operator_asks_who_holds_a_session_and_a_second_worker_leaves_i
         assert await Presence(operator, "watchman").look(session) == "nobody"
 
 
-@pytest.mark.parametrize(
-    "reply",
-    [
-        "fisk.sessions.RUNS.victim.2",
-        "_INBOX_worker-store.x",
-        "_INBOX_peers.x",
-        "$KV.MEM.watchman.x",
-    ],
-)
 async def test_a_reply_subject_outside_the_accepted_prefixes_gets_no_answer_and_no_publish(
-    fleet: RoleFleet, reply: str
+    fleet: RoleFleet,
 ) -> None:
     fleet.shop.write("script.yaml", REMEMBERS)
     await fleet.start()
     body = codec.encode(DiscoveryRequest(**request_header(Sender(name="peer"), "watchman")))
     async with fleet.connected("peer") as peer, fleet.connected("operator") as operator:
-        await peer.publish_request(subjects.discovery("watchman"), body, reply=reply)
+        for reply in FOREIGN:
+            await peer.publish_request(subjects.discovery("watchman"), body, reply=reply)
         assert (await AgentClient(peer, "watchman", "peer").card(5)).model == "test-model"
         js = JetStream(operator)
         assert (await js.stream("RUNS")).messages == 0
