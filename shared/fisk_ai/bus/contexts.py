@@ -160,11 +160,16 @@ def path_of(name: str, environ: Mapping[str, str]) -> Path:
     """
     if not name or ".." in name or os.sep in name or "\\" in name or not _names_a_file(name):
         raise ConfigError(
-            f"nats_context {json.dumps(name[:SHOWN_LIMIT])} names no context: write one of those"
-            " that 'nats context ls' lists",
+            f"nats_context {_shown(name)} names no context: write one of those that"
+            " 'nats context ls' lists",
             key=_KEY,
         )
     return directory(environ) / f"{name}.json"
+
+
+def _shown(name: str) -> str:
+    """Return what was written in place of a name, unless it may be an address with a password."""
+    return "(an address)" if "@" in name else json.dumps(name[:SHOWN_LIMIT])
 
 
 def _names_a_file(name: str) -> bool:

@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Final
 
 from fisk_ai.config import endpoints
+from fisk_ai.config.context_rules import check_contexts
 from fisk_ai.config.endpoints import Broker
 from fisk_ai.config.import_rules import (
     CHARACTERS,
@@ -68,6 +69,7 @@ def check_always(config: Config) -> None:
         if " " in config.identity and not config.named_identity:
             raise _with_arguments(config)
         raise _invalid_identity(config.identity)
+    check_contexts(config)
     check_remote_hosts(config)
     check_mcp_clients(config)
 
