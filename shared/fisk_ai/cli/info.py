@@ -116,7 +116,7 @@ def _agent(config: Config, application: LoadedApplication) -> str:
     derived = "" if config.named_identity else " (derived; set identity to choose one)"
     page.item("Identity", f"{for_terminal(config.identity, NAME_LIMIT) or 'none'}{derived}")
     page.optional("NATS context", for_terminal(config.nats_context, NAME_LIMIT))
-    if config.expose != Expose():
+    if config.expose != Expose.unwritten():
         page.item("Expose", _SERVED_ALONE)
     if application.program is not None:
         named = f"{application.name} {application.version}".strip()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Final, cast
+from typing import Annotated, Final, Self, cast
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
@@ -29,6 +29,14 @@ class Block(BaseModel):
         hide_input_in_errors=True,
         defer_build=True,  # the whole file's validator holds those of the blocks that are written
     )
+
+    @classmethod
+    def unwritten(cls) -> Self:
+        """Return the block of a file that does not write it.
+
+        Its values are our own and need no check, for which each block would need a validator.
+        """
+        return cls.model_construct()
 
     @model_validator(mode="before")
     @classmethod

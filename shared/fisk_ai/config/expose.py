@@ -106,14 +106,14 @@ class Web(Block):
 class ServedTools(Block):
     """Narrows the tools that leave this agent; it can only remove."""
 
-    include: ToolFilter = ToolFilter()
-    exclude: ToolFilter = ToolFilter()
+    include: ToolFilter = ToolFilter.unwritten()
+    exclude: ToolFilter = ToolFilter.unwritten()
 
 
 class ExposeAgent(Block):
     """The endpoints of one agent; an absent block is a closed door."""
 
-    tools: ServedTools = ServedTools()
+    tools: ServedTools = ServedTools.unwritten()
     a2a: A2A | None = None
     mcp: Mcp | None = None
     jobs: Jobs | None = None
@@ -124,4 +124,4 @@ class ExposeAgent(Block):
 class Expose(Block):
     """Holds ``agent`` and nothing else."""
 
-    agent: ExposeAgent = ExposeAgent()
+    agent: ExposeAgent = ExposeAgent.unwritten()

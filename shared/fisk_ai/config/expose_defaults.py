@@ -25,7 +25,7 @@ def normalise_expose(expose: Expose) -> Expose:
 
 
 def _normal_mcp(mcp: Mcp) -> Mcp:
-    blank = Mcp()
+    blank = Mcp.unwritten()
     return mcp.model_copy(
         update={
             "confirm_over_mcp": word(mcp.confirm_over_mcp, blank.confirm_over_mcp),
@@ -40,7 +40,7 @@ def _normal_mcp(mcp: Mcp) -> Mcp:
 def _normal_a2a(a2a: A2A) -> A2A:
     if a2a.prompts is None:
         return a2a
-    blank = Prompts()
+    blank = Prompts.unwritten()
     prompts = a2a.prompts.model_copy(
         update={
             "workers": _positive(a2a.prompts.workers, blank.workers),
@@ -52,7 +52,7 @@ def _normal_a2a(a2a: A2A) -> A2A:
 
 
 def _normal_jobs(jobs: Jobs) -> Jobs:
-    blank = Jobs()
+    blank = Jobs.unwritten()
     return jobs.model_copy(
         update={
             "queue": jobs.queue or blank.queue,
@@ -65,7 +65,7 @@ def _normal_jobs(jobs: Jobs) -> Jobs:
 
 
 def _normal_slack(slack: Slack) -> Slack:
-    blank = Slack()
+    blank = Slack.unwritten()
     workers = _positive(slack.workers, blank.workers)
     return slack.model_copy(
         update={
@@ -80,7 +80,7 @@ def _normal_slack(slack: Slack) -> Slack:
 
 
 def _normal_web(web: Web) -> Web:
-    blank = Web()
+    blank = Web.unwritten()
     return web.model_copy(
         update={
             "listen": web.listen or blank.listen,

@@ -101,16 +101,16 @@ class Pii(Block):
 class Harness(Block):
     """The loop's own settings; durations are read through their ``_s`` twins."""
 
-    human_in_the_loop: HumanInTheLoop = HumanInTheLoop()
+    human_in_the_loop: HumanInTheLoop = HumanInTheLoop.unwritten()
     confirm_tags: list[Text] = Field(default_factory=list[Text])
     tool_timeout: Text = ""
     no_tui: bool = False
     no_bell: bool = False
     tools: list[BuiltinTool] = Field(default_factory=list[BuiltinTool])
-    memory: Memory = Memory()
-    knowledge: Knowledge = Knowledge()
-    sessions: Sessions = Sessions()
-    pii: Pii = Pii()
+    memory: Memory = Memory.unwritten()
+    knowledge: Knowledge = Knowledge.unwritten()
+    sessions: Sessions = Sessions.unwritten()
+    pii: Pii = Pii.unwritten()
 
     @property
     def tool_timeout_s(self) -> float:

@@ -42,7 +42,7 @@ class Llm(Block):
 
     model: Text = ""
     provider: Text = DEFAULT_PROVIDER
-    budget: Budget = Budget()
+    budget: Budget = Budget.unwritten()
     thinking: Thinking | None = None
     reasoning_effort: Text = ""
     no_prompt_cache: bool = False

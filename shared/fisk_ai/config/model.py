@@ -16,6 +16,7 @@ from fisk_ai.config.expose import A2A, Expose, ExposeAgent, Prompts
 from fisk_ai.config.harness import Harness
 from fisk_ai.config.llm import Llm
 from fisk_ai.config.telemetry import Telemetry
+from fisk_ai.config.unplugged import unplugged
 from fisk_ai.errors import ConfigError
 
 DEFAULT_MCP_TIMEOUT_S: Final = 30.0
@@ -47,8 +48,8 @@ class RemoteToolHost(Block):
 
     name: Text = ""
     alias: Text = ""
-    include: ToolFilter = ToolFilter()
-    exclude: ToolFilter = ToolFilter()
+    include: ToolFilter = ToolFilter.unwritten()
+    exclude: ToolFilter = ToolFilter.unwritten()
 
 
 class McpClient(Block):
@@ -61,8 +62,8 @@ class McpClient(Block):
     url: Text = ""
     env: dict[str, Text] = Field(default_factory=dict)
     headers: dict[str, Text] = Field(default_factory=dict)
-    include: ToolFilter = ToolFilter()
-    exclude: ToolFilter = ToolFilter()
+    include: ToolFilter = ToolFilter.unwritten()
+    exclude: ToolFilter = ToolFilter.unwritten()
     timeout: Text = ""
 
     @property
@@ -84,16 +85,16 @@ class Config(Block):
     root_directory: Text = ""
     nats_context: Text = ""
     system_prompt: Text = ""
-    include: ToolFilter = ToolFilter()
-    exclude: ToolFilter = ToolFilter()
+    include: ToolFilter = ToolFilter.unwritten()
+    exclude: ToolFilter = ToolFilter.unwritten()
     global_flags: list[Text] = Field(default_factory=list[Text])
     remote_agents: list[RemoteAgent] = Field(default_factory=list[RemoteAgent])
     remote_tools: list[RemoteToolHost] = Field(default_factory=list[RemoteToolHost])
     mcp_clients: list[McpClient] = Field(default_factory=list[McpClient])
-    expose: Expose = Expose()
-    harness: Harness = Harness()
-    telemetry: Telemetry = Telemetry()
-    llm: Llm = Llm()
+    expose: Expose = Expose.unwritten()
+    harness: Harness = Harness.unwritten()
+    telemetry: Telemetry = Telemetry.unwritten()
+    llm: Llm = Llm.unwritten()
 
     _origin: _Origin = PrivateAttr(default_factory=lambda: _Origin.of(Path("agent.yaml")))
 
@@ -157,9 +158,10 @@ class Config(Block):
         It asks its caller where there is an ``operator``. The identity is kept and counts as
         chosen: a private broker has nobody to confuse it with.
         """
-        agent = ExposeAgent(a2a=A2A(prompts=Prompts(workers=1, elicit=operator)))
+        prompts = Prompts.model_construct(workers=1, elicit=operator)
+        agent = ExposeAgent.model_construct(a2a=A2A.model_construct(prompts=prompts))
         origin = replace(self._origin, derived_identity="")
-        return self._copy(origin, {"expose": Expose(agent=agent)})
+        return self._copy(origin, {"expose": Expose.model_construct(agent=agent)})
 
     def read_from(self, document: Document) -> Self:
         """Return a copy that knows its file, and where each of its keys is written."""
@@ -187,3 +189,7 @@ class Config(Block):
         copy = self.model_copy(update=update)
         copy._origin = origin  # noqa: SLF001 - our own copy, which nobody else has seen
         return copy
+
+
+with unplugged():
+    Config.model_rebuild()

@@ -21,4 +21,4 @@ class Telemetry(Block):
     service_name: Text = ""
     sample_ratio: float | None = None
     no_metrics: bool = False
-    capture: Capture = Capture()
+    capture: Capture = Capture.unwritten()
