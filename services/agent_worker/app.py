@@ -51,6 +51,7 @@ async def run(
             endpoints = Endpoints.of(config, built, service, human_paced=not arguments.no_operator)
         await endpoints.start_answering()
         imported = await _imported(config, built)
+        built.debug.begin()
         worker = _Worker(config, arguments, built, endpoints, imported)
         await endpoints.start_channels()
         worker.listen_for_ends()

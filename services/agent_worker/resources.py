@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from agent_worker import logs
 from agent_worker.additions import Additions
 from agent_worker.arguments import Arguments
-from agent_worker.debug_files import DebugFiles, open_debug_files
+from agent_worker.debug_files import DebugFiles
 from agent_worker.place import Place, connection_options
 from agent_worker.storage import Storage
 from agent_worker.stores import Stores, open_at_broker, open_local
@@ -98,7 +98,7 @@ async def build(config: Config, place: Place, additions: Additions) -> Built:
     if runs:
         llm.require_known(config.llm.provider)
     local = await open_local(config, place) if runs else None
-    debug = open_debug_files(config, place.arguments)
+    debug = DebugFiles(config, place.arguments)
     base = await _together(config, place, debug.middlewares)
     storage = base.storage(config, place)
     try:

@@ -2,20 +2,65 @@
 
 A file is written under a name of its own in the same directory, synced, and only then given the
 name it is read by; the directory is synced behind it. So a reader never sees half of one, and what
-a dead process left has a name that no store reads.
+a dead process left has a name that no store reads. A directory is made with the first file in it:
+whoever is refused before that leaves no trace.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 import tempfile
 from collections.abc import Generator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Final
 
 if sys.platform != "win32":
     import fcntl
+
+DIRECTORY_MODE: Final = 0o700
+"""What is kept are conversations: theirs alone who run the agent."""
+
+
+class StoreDirectory:
+    """The directory of a store: tried when the store is opened, made with its first file.
+
+    One that was there and vanished is not made anew, or what it held would seem never written.
+    """
+
+    __slots__ = ("_path", "was_there")
+
+    def __init__(self, path: Path) -> None:
+        """Find out whether files can be kept at ``path``; nothing is made that has a name.
+
+        Raises:
+            OSError: it cannot be read and written, or could not be made.
+        """
+        self._path = path
+        found = _nearest(path)
+        self.was_there = found == path
+        if self.was_there:
+            os.scandir(path).close()
+        # Permission bits do not say it all: of /proc they promise what no mkdir can keep.
+        with tempfile.TemporaryFile(dir=found):
+            pass
+
+    def make(self) -> None:
+        """Make it, and what is missing above it, unless it was there before; raises OSError."""
+        if not self.was_there:
+            self._path.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+            self.was_there = True
+
+
+def _nearest(path: Path) -> Path:
+    """Return ``path``, or the first above it that is there; raises OSError."""
+    for place in (path, *path.absolute().parents):
+        with suppress(FileNotFoundError):
+            place.lstat()
+            return place
+    raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(path))
 
 
 def create(path: Path, body: bytes, *, prefix: str) -> None:

@@ -19,7 +19,7 @@ async def test_the_file_store_keeps_the_contract(check: memory_store.Check, tmp_
     directory = tmp_path / "memory"
     await check(Bench(open=lambda: FileMemory(directory)))
     # No check leaves behind a file that is no memory.
-    assert [path for path in directory.iterdir() if path.suffix != ".md"] == []
+    assert [path for path in directory.glob("*") if path.suffix != ".md"] == []
 
 
 @pytest.mark.parametrize("prefix", ["", "agent."], ids=["flat", "prefixed"])

@@ -15,4 +15,4 @@ async def test_the_file_store_keeps_the_contract(check: task_store.Check, tmp_pa
     directory = tmp_path / "tasks"
     await check(FileTasks(directory))
     # No check, whatever it refuses, leaves anything but whole tasks behind.
-    assert all(path.suffix == ".json" for path in directory.iterdir())
+    assert all(path.suffix == ".json" for path in directory.glob("*"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import pytest
 
@@ -147,6 +148,40 @@ def test_a_refusal_of_another_part_is_one_sentence_that_names_the_cause(
     assert done.err.startswith("fisk-ai: error: ")
     assert refusal.text.replace("{home}", str(agent.home)) in done.err
     assert list((agent.home / "tmp").iterdir()) == []
+
+
+LATE = (
+    Refusal(
+        "a command that describes nothing",
+        "run(app)",
+        prepare=lambda agent: agent.application.path.write_text("#!/bin/sh\n", encoding="utf-8"),
+    ),
+    Refusal("no tool is left", "tool", prepare=_append("tools: {include: [none]}\n")),
+    Refusal("a trace that exists", "creating trace file: ", prepare=_occupy("trace.jsonl")),
+    Refusal(
+        "no key",
+        "--api-key is required",
+        ("run", "go"),
+    ),
+)
+"""Refusals of what is found out last, or by the terminal while its worker starts."""
+
+
+@pytest.mark.parametrize("refusal", LATE, ids=lambda refusal: refusal.name)
+def test_a_start_that_is_refused_leaves_no_file_and_no_directory(
+    agent: Agent, refusal: Refusal
+) -> None:
+    agent.extend("harness: {memory: {enabled: true}}\n")
+    refusal.prepare(agent)
+    before = _paths(agent)
+    done = agent.run(*refusal.words, "--trace", "trace.jsonl", "--http-debug", "--a2a-debug")
+    assert (done.status, done.out) == (1, "")
+    assert refusal.text in done.err
+    assert _paths(agent) - before <= {agent.home / "out-0", agent.home / "err-0"}
+
+
+def _paths(agent: Agent) -> set[Path]:
+    return set(agent.home.rglob("*"))
 
 
 def test_a_rehearsal_warns_of_a_model_that_a_real_run_would_refuse(agent: Agent) -> None:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 import builtins
 import contextlib
-import errno
 import os
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -26,6 +25,7 @@ from fisk_ai.errors import (
     SetupError,
     StoreError,
 )
+from fisk_ai.filestore import StoreDirectory
 from fisk_ai.memory import value
 from fisk_ai.memory.limits import VALUE_LIMIT_BYTES, check_key, check_room, checked, is_legal_key
 from fisk_ai.memory.store import OPTIONS_KEY, Entry, Memory, MemoryConfig, MemoryInfo
@@ -35,7 +35,6 @@ T = TypeVar("T")
 
 BACKEND: Final = "file"
 DIRECTORY_KEY: Final = f"{OPTIONS_KEY}.directory"
-DIRECTORY_MODE: Final = 0o700
 SUFFIX: Final = ".md"
 TEMPORARY_PREFIX: Final = ".memtmp-"
 """No memory's name begins with a dot, so what a killed writer left behind is never listed."""
@@ -45,16 +44,14 @@ class FileMemory:
     """Keeps memories as ``<key>.md`` in one directory; any run may update any memory."""
 
     def __init__(self, directory: Path) -> None:
-        """Use ``directory`` and make it when it is not there.
+        """Use ``directory``, made with its first memory.
 
         Raises:
             SetupError: it cannot be made or not be written.
         """
         self._directory = directory
         try:
-            directory.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
-            if not os.access(directory, os.R_OK | os.W_OK | os.X_OK):
-                raise PermissionError(errno.EACCES, "it cannot be read and written")
+            self._place = StoreDirectory(directory)
         except OSError as exc:
             raise SetupError(
                 f"the memory directory {directory} cannot be used: {exc.strerror or exc}; "
@@ -109,7 +106,13 @@ class FileMemory:
         return self._directory / f"{key}{SUFFIX}"
 
     def _keys(self) -> Iterator[str]:
-        with os.scandir(self._directory) as found:
+        try:
+            found = os.scandir(self._directory)
+        except FileNotFoundError:
+            if self._place.was_there:
+                raise
+            return
+        with found:
             for entry in found:
                 key = entry.name.removesuffix(SUFFIX)
                 if key == entry.name or not is_legal_key(key):
@@ -139,6 +142,7 @@ class FileMemory:
     def _create(self, key: str, memory: Memory) -> None:
         check_room(sum(1 for _ in self._keys()))
         body = value.dumps(memory.description, memory.content)
+        self._place.make()
         try:
             filestore.create(self._path(key), body, prefix=TEMPORARY_PREFIX)
         except FileExistsError as exc:
@@ -146,6 +150,7 @@ class FileMemory:
 
     def _update(self, key: str, memory: Memory) -> None:
         body = value.dumps(memory.description, memory.content)
+        self._place.make()
         filestore.replace(self._path(key), body, prefix=TEMPORARY_PREFIX)
 
     def _delete(self, key: str) -> bool:

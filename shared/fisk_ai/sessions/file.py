@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import builtins
-import errno
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager
@@ -31,7 +30,7 @@ from fisk_ai.errors import (
     VersionError,
 )
 from fisk_ai.faults import Point
-from fisk_ai.filestore import sync_directory
+from fisk_ai.filestore import StoreDirectory, sync_directory
 from fisk_ai.sessions import lines, listing, locking
 from fisk_ai.sessions.file_directory import OPTION_KEY
 from fisk_ai.sessions.file_journal import FileJournal, open_journal
@@ -46,24 +45,23 @@ from fisk_ai.text.ids import valid_session_id
 
 T = TypeVar("T")
 
-DIRECTORY_MODE = 0o700
-
 
 class FileStore:
     """Keeps sessions as ``<id>.json`` and their locks as ``<id>.lock`` in one directory."""
 
     def __init__(self, directory: Path, *, read_only: bool = False) -> None:
-        """Use ``directory`` and make it when it is not there; to read, take it as it is.
+        """Use ``directory``, made with its first session; to read, take it as it is.
 
         Raises:
             SetupError: it cannot be made, or not be written; to read, it is no directory.
         """
         self._directory = directory
+        self._place: StoreDirectory | None = None
         try:
             if read_only:
                 _require_readable(directory)
             else:
-                _make_writable(directory)
+                self._place = StoreDirectory(directory)
         except OSError as exc:
             raise _unusable(directory, exc.strerror or str(exc)) from exc
 
@@ -135,6 +133,8 @@ class FileStore:
 
     def _create(self, path: Path, meta: Meta) -> FileJournal:
         with self._translated("written"):
+            if self._place is not None:
+                self._place.make()
             lock = locking.acquire(_lock_path(path))
             if lock is None:
                 raise _exists(path) if path.exists() else _locked(path)
@@ -266,12 +266,6 @@ def _holder(lock_path: Path) -> str:
     if not locking.is_held(lock_path):
         return ""
     return locking.holder(lock_path) or "pid unknown"
-
-
-def _make_writable(directory: Path) -> None:
-    directory.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
-    if not os.access(directory, os.W_OK | os.X_OK):
-        raise PermissionError(errno.EACCES, "it cannot be written")
 
 
 def _require_readable(directory: Path) -> None:

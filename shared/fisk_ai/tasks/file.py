@@ -26,6 +26,7 @@ from fisk_ai.errors import (
     StoreError,
     TaskCompletedError,
 )
+from fisk_ai.filestore import StoreDirectory
 from fisk_ai.regular import open_regular
 from fisk_ai.tasks import task as tasks
 from fisk_ai.tasks.store import StoreInfo, TaskConfig
@@ -36,9 +37,6 @@ T = TypeVar("T")
 
 DIRECTORY = "tasks"
 """The directory's name where none is configured."""
-
-DIRECTORY_MODE = 0o700
-"""Requests and results are conversations: theirs alone who run the agent."""
 
 TEMPORARY_PREFIX = ".tasktmp-"
 """What a file is called until all of it is on the disk; no id begins so."""
@@ -53,18 +51,16 @@ class FileTasks:
     """Keeps tasks as ``<id>.json`` in one directory."""
 
     def __init__(self, directory: Path) -> None:
-        """Use ``directory`` and make it when it is not there.
+        """Use ``directory``, made with its first task.
 
         Raises:
             SetupError: it cannot be made, or not be written.
         """
         self._directory = directory
         try:
-            directory.mkdir(mode=DIRECTORY_MODE, parents=True, exist_ok=True)
+            self._place = StoreDirectory(directory)
         except OSError as exc:
             raise _unusable(directory, exc.strerror or str(exc)) from exc
-        if not os.access(directory, os.W_OK | os.X_OK):
-            raise _unusable(directory, "it cannot be written")
 
     def info(self) -> StoreInfo:
         """Name the backend; never the path."""
@@ -98,6 +94,7 @@ class FileTasks:
         return self._directory / f"{task_id}.json"
 
     def _submit(self, made: Task) -> Task:
+        self._place.make()
         try:
             filestore.create(self._path(made.id), _bytes_of(made), prefix=TEMPORARY_PREFIX)
         except FileExistsError as exc:
@@ -115,6 +112,7 @@ class FileTasks:
         return task
 
     def _complete(self, path: Path, result: bytes) -> Task:
+        self._load(path)  # one that is not there needs no lock, and may have no directory to lock
         with self._locked():
             present = self._load(path)
             if present.state == "completed":

@@ -19,7 +19,9 @@ from fisk_ai.memory.store import Entry, Memory, MemoryConfig, MemoryInfo
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    return tmp_path / "state" / "memory"
+    place = tmp_path / "state" / "memory"
+    place.mkdir(parents=True)
+    return place
 
 
 @pytest.fixture
@@ -39,14 +41,36 @@ def files_of(directory: Path) -> dict[str, int]:
     return {path.name: mode_of(path) for path in directory.iterdir()}
 
 
-async def test_directory_and_files_belong_to_their_user_alone(
-    memory: FileMemory, directory: Path
-) -> None:
+async def test_directory_and_files_belong_to_their_user_alone(tmp_path: Path) -> None:
+    directory = tmp_path / "state" / "memory"
+    memory = FileMemory(directory)
     await memory.create("k", "d", "c")
     await memory.create("l", "d", "c")
     await memory.update("l", "d", "changed")
     assert mode_of(directory) == 0o700
     assert files_of(directory) == {"k.md": 0o600, "l.md": 0o600}
+
+
+async def test_the_first_memory_makes_the_directory_and_nothing_else_does(tmp_path: Path) -> None:
+    directory = tmp_path / "state" / "memory"
+    memory = FileMemory(directory)
+    await memory.bind()
+    assert await memory.list() == []
+    assert await memory.delete("k") is False
+    with pytest.raises(NotFoundError):
+        await memory.read("k")
+    assert files_of(tmp_path) == {}
+    await memory.update("k", "d", "c")
+    assert list(files_of(directory)) == ["k.md"]
+
+
+async def test_a_memory_of_another_worker_is_found_in_a_directory_that_was_not_there(
+    tmp_path: Path,
+) -> None:
+    mine, theirs = FileMemory(tmp_path / "memory"), FileMemory(tmp_path / "memory")
+    await theirs.create("k", "d", "c")
+    assert await mine.list() == [Entry("k", "d")]
+    await mine.create("l", "d", "c")
 
 
 async def test_a_file_holds_the_header_and_the_body(memory: FileMemory, directory: Path) -> None:

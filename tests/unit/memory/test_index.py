@@ -105,6 +105,7 @@ async def test_no_description_closes_the_fence(descriptions: list[str]) -> None:
 
 
 async def test_a_listing_that_fails_is_the_callers_to_tell(tmp_path: Path) -> None:
+    (tmp_path / "gone").mkdir()
     store = FileMemory(tmp_path / "gone")
     (tmp_path / "gone").rmdir()
     with pytest.raises(StoreError):

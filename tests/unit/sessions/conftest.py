@@ -15,8 +15,10 @@ from fisk_ai.sessions.file import FileStore
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    """Return where the file store of a test keeps its sessions."""
-    return tmp_path / "runs"
+    """Return where the file store of a test keeps its sessions; it is there."""
+    place = tmp_path / "runs"
+    place.mkdir()
+    return place
 
 
 @pytest.fixture

@@ -10,13 +10,15 @@ from fisk_ai.errors import ConfigError
 from fisk_ai.sessions.choice import open_store
 from fisk_ai.sessions.places import StoreConfig
 from fisk_ai.sessions.store import Filter
+from fisk_ai.testing.session_records import meta
 
 
 async def test_a_state_directory_takes_the_place_of_the_configured_one(tmp_path: Path) -> None:
     options = {"directory": str(tmp_path / "configured")}
     typed = tmp_path / "typed"
-    open_store("file", StoreConfig(options=options), state_dir=str(typed))
-    assert typed.is_dir()
+    store = open_store("file", StoreConfig(options=options), state_dir=str(typed))
+    await (await store.create("one", meta())).close()
+    assert (typed / "one.json").is_file()
     assert not (tmp_path / "configured").exists()
 
 

@@ -74,10 +74,25 @@ async def test_a_session_is_one_line_for_each_record(store: FileStore, directory
     assert [codec.decode(line).seq for line in lines] == [1, 2, 3]
 
 
-async def test_sessions_are_private_to_their_user(store: FileStore, directory: Path) -> None:
-    await _write(store, "one")
+async def test_sessions_are_private_to_their_user(tmp_path: Path) -> None:
+    directory = tmp_path / "state" / "runs"
+    await _write(FileStore(directory), "one")
     assert _modes(directory) == {"one.json": 0o600, "one.lock": 0o600}
     assert _modes(directory.parent)["runs"] == 0o700
+
+
+async def test_the_first_session_makes_the_directory_and_nothing_else_does(tmp_path: Path) -> None:
+    store = FileStore(tmp_path / "state" / "runs")
+    await store.bind()
+    assert await store.list(Filter()) == []
+    await store.delete("one")
+    for work in (store.load, store.records, store.open):
+        with pytest.raises(NotFoundError):
+            await work("one")
+    assert await store.held_by("one") == ""
+    assert _modes(tmp_path) == {}
+    await _write(store, "one")
+    assert await store.held_by("one") == ""
 
 
 async def test_a_held_session_is_refused_in_the_same_process_and_from_another(

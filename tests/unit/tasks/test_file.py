@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from fisk_ai.errors import CorruptError, LockedError, SetupError, StoreError
+from fisk_ai.errors import CorruptError, LockedError, NotFoundError, SetupError, StoreError
 from fisk_ai.tasks import file
 from fisk_ai.tasks.file import TEMPORARY_PREFIX, FileTasks
 from fisk_ai.testing import task_store
@@ -41,7 +41,9 @@ asyncio.run(main())
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Path:
-    return tmp_path / "tasks"
+    place = tmp_path / "tasks"
+    place.mkdir()
+    return place
 
 
 @pytest.mark.fault
@@ -85,7 +87,8 @@ async def test_the_bytes_of_a_task_are_those_of_the_other_implementation(directo
     )
 
 
-async def test_directory_and_files_belong_to_their_user_alone(directory: Path) -> None:
+async def test_directory_and_files_belong_to_their_user_alone(tmp_path: Path) -> None:
+    directory = tmp_path / "state" / "tasks"
     store = FileTasks(directory)
     await store.submit(task_store.request())
     await store.complete("one", task_store.result())
@@ -145,6 +148,16 @@ async def test_what_a_dead_process_left_half_written_is_no_task(directory: Path)
     store = FileTasks(directory)
     (directory / f"{TEMPORARY_PREFIX}00").write_bytes(b'{"id":"one","sta')
     assert (await store.submit(task_store.request())).state == "submitted"
+
+
+async def test_the_first_task_makes_the_directory_and_nothing_else_does(tmp_path: Path) -> None:
+    store = FileTasks(tmp_path / "tasks")
+    for work in (store.load("one"), store.complete("one", task_store.result())):
+        with pytest.raises(NotFoundError):
+            await work
+    assert os.listdir(tmp_path) == []  # noqa: PTH208
+    await store.submit(task_store.request())
+    assert (tmp_path / "tasks" / "one.json").is_file()
 
 
 async def test_a_write_that_fails_is_an_error_of_the_store(directory: Path) -> None:
