@@ -39,7 +39,8 @@ _FREE = Ruling()
 async def rule(active: ActiveRun, effective: EffectiveCall) -> Ruling:
     """Say whether a call may run, asking a person where one has to allow it.
 
-    A refused call has no events of its own, so an advisory tells people of it.
+    A refused call has no events of its own, so an advisory tells people of it. Another one tells
+    whoever approved a call from outside that the run which spent it was cut off.
 
     Raises:
         TurnOver: with ``suspended`` when the question ended without an answer: nothing is
@@ -51,6 +52,8 @@ async def rule(active: ActiveRun, effective: EffectiveCall) -> Ruling:
         return _FREE
     question = _question(active, effective)
     fresh_only = doubtful and not _is_approved_since(active, question)
+    if fresh_only and _is_spent(active, effective.call.id):
+        await active.warn("approval_spent", name=effective.tool.name)
     began = time.monotonic()
     decision = await _decision(active, question, effective.tool.name, fresh_only=fresh_only)
     person_s = time.monotonic() - began
@@ -83,6 +86,11 @@ def _is_approved_since(active: ActiveRun, question: GateRequest) -> bool:
     approval = active.approved_since.get(question.tool_use_id)
     fits = approval is not None and approval.args_sha256 in ("", question.args_sha256)
     return fits and active.options.prompter.can_prompt()
+
+
+def _is_spent(active: ActiveRun, call_id: str) -> bool:
+    """Say whether the only approval of a call was given before it came into doubt."""
+    return call_id not in active.approved_since and active.gate.needs_renewal(call_id)
 
 
 def _may_repeat(effective: EffectiveCall) -> bool:

@@ -124,6 +124,10 @@ _WORDINGS: Mapping[str, Callable[[Advisory], str]] = {
     "confirm_denied": _told('"{name}" was not run'),
     "policy_denied": _told('"{name}" was refused by a hook and not run'),
     "call_in_doubt": _told('"{name}" was not run again'),
+    "approval_spent": _told(
+        'the approval of "{name}" was spent by a run that was cut off during this call, so it '
+        "does not count again"
+    ),
     "unknown_tool": _told(
         'the model called "{name}", which is not one of its tools', because=False
     ),

@@ -108,6 +108,11 @@ class ConfirmGate:
         """Return the tools with a standing grant, sorted."""
         return tuple(sorted(self._standing))
 
+    def needs_renewal(self, tool_use_id: str) -> bool:
+        """Say whether the journal's approval of this call has no fresh decision behind it."""
+        held = self._held is not None and self._held.tool_use_id == tool_use_id
+        return tool_use_id in self._one_shot and not held
+
     async def approve(
         self,
         request: GateRequest,

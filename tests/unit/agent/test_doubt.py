@@ -182,6 +182,7 @@ async def test_an_approval_of_other_arguments_leaves_the_doubt(bench: AgentBench
     bench.prompter = ScriptedPrompter(["no"])
     await bench.resume(say("done"))
     assert [asked.in_doubt for asked in bench.prompter.approvals] == [True]
+    assert "approval_spent" not in bench.events.warnings()
     assert len(tool.calls) == 1
 
 
@@ -198,6 +199,23 @@ async def test_an_approval_counts_for_one_attempt_alone(bench: AgentBench) -> No
     await bench.resume(say("done"))
     assert [asked.in_doubt for asked in bench.prompter.approvals] == [True]
     assert len(tool.calls) == 2
+
+
+@pytest.mark.parametrize("present", [True, False], ids=["at a terminal", "with nobody to ask"])
+async def test_whoever_approved_a_call_is_told_that_a_dead_run_spent_it(
+    bench: AgentBench, *, present: bool
+) -> None:
+    tool = interrupted("ai:confirm")
+    bench.tools, bench.prompter = [tool], ScriptedPrompter([PromptAbortedError("gone")])
+    await bench.run(call(("a", "remove")))
+    await supply.approve(bench.store, "bench", allowing())
+    bench.prompter = ScriptedPrompter()
+    _, error = await bench.resume()
+    assert (isinstance(error, Killed), bench.events.warnings()) == (True, [])
+    bench.prompter = ScriptedPrompter(["once"], present=present)
+    await bench.resume(say("done"))
+    spent = [item.name for item in bench.events.of(Advisory) if item.kind == "approval_spent"]
+    assert (spent, len(bench.prompter.approvals)) == (["remove"], int(present))
 
 
 async def test_an_approval_that_a_dead_run_brought_along_is_not_given_since(
