@@ -111,7 +111,7 @@ def test_a_call_that_was_killed_in_its_middle_is_named_with_how_to_go_on(agent: 
     session = session_of(running.end().err)
     shown = agent.run("session", "show", session).out
     assert "of it may have run already" in shown
-    assert "(approve): wait()" in shown
+    assert "(in doubt): wait()" in shown
     assert f"resume with: fisk-ai run --resume {session} --script FILE" in shown
     refused = agent.run("session", "approve", session)
     assert "is in doubt, for it may have run already" in refused.err

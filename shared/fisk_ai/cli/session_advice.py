@@ -20,9 +20,10 @@ UNASKED = (
     "told that nobody is there"
 )
 IN_DOUBT = (
-    "in doubt, for it may have run already when its process ended: resume the session at a "
-    "terminal, which asks about a call that may do harm and repeats any other; elsewhere the agent "
-    "is told that the outcome of such a call is unknown"
+    "in doubt, for it may have run already when its process ended, and an approval from before "
+    "that does not count: resume the session at a terminal, which asks about a call that may do "
+    "harm and repeats any other; elsewhere the agent is told that the outcome of such a call is "
+    "unknown"
 )
 """What a call is about which only a resumed run asks; each stands behind 'is'."""
 
@@ -50,7 +51,7 @@ def standing(item: Waiting) -> str:
 def mark_of(item: Waiting) -> str:
     """Return the kind of a call, marked where it takes no answer or approval now."""
     if item.is_unasked:
-        return f"{item.kind} (unasked)"
+        return f"{item.kind}, unasked"
     return "in doubt" if item.in_doubt else item.kind
 
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Awaitable, Callable, Sequence
 
 from fisk_ai.cli.arguments import CommandParser
-from fisk_ai.cli.session_advice import Advice, standing
+from fisk_ai.cli.session_advice import Advice, mark_of, standing
 from fisk_ai.cli.session_flags import parser_of
 from fisk_ai.cli.session_json import machine_text
 from fisk_ai.cli.session_reading import Session, read, read_with_holder
@@ -113,7 +113,7 @@ def require_decidable(item: Waiting) -> None:
 def described(item: Waiting) -> str:
     """Return one line that says what waits."""
     question = for_terminal(item.question, CALL_LIMIT)
-    return f"{label(item.tool_use_id)} ({item.kind}) {question}"
+    return f"{label(item.tool_use_id)} ({mark_of(item)}) {question}"
 
 
 def _is_running(run_id: str, holder: str) -> LockedError:

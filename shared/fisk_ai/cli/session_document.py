@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fisk_ai.cli.session_advice import Advice, running
+from fisk_ai.cli.session_advice import Advice, mark_of, running
 from fisk_ai.cli.session_reading import Session
 from fisk_ai.cli.session_table import label
 from fisk_ai.cli.session_waiting import Waiting, is_parked, waiting
@@ -122,7 +122,7 @@ def _headline(item: Waiting, deferred: Deferred | None) -> str:
     call = label(item.tool_use_id)
     if item.kind == "deferred" and deferred is not None:
         return f"{call} -> {label(item.tool)}{deferral(deferred)}"
-    return f"{call} ({item.kind}): {for_terminal(item.question, QUESTION_LIMIT)}"
+    return f"{call} ({mark_of(item)}): {for_terminal(item.question, QUESTION_LIMIT)}"
 
 
 def deferral(item: Deferred) -> str:

@@ -142,7 +142,7 @@ def test_a_session_is_shown_as_a_document(store: Path, capsys: pytest.CaptureFix
         "",
         "    c1 -> ask: which colour? (h1)",
         f"      {_NOT_A_PERSONS}",
-        '    c2 (approve): say(message:"Moo")',
+        '    c2 (in doubt): say(message:"Moo")',
         f"      {IN_DOUBT}",
         f"    resume with: fisk-ai run --resume newer --state-dir {store} --script FILE",
         f"    {_NEEDED}",

@@ -553,7 +553,7 @@ def test_whoever_decides_is_told_all_that_still_waits_and_what_decides_it(
     assert _session(tmp_path, "answer", "one", "--confirm", "yes") == 0
     decides = f"decide with: fisk-ai session approve one g1 --state-dir {tmp_path}"
     assert capsys.readouterr().err.splitlines()[:-2] == [
-        "still waiting: q2 (confirm) Sure?",
+        "still waiting: q2 (confirm, unasked) Sure?",
         f"  {UNASKED}",
         'still waiting: g1 (approve) rm(n:1.0, path:"/x")',
         f"  {decides}, or deny in place of approve",
@@ -570,7 +570,7 @@ def test_a_question_that_is_still_to_be_asked_does_not_look_answerable(
     write_file(tmp_path, "one", *BATCH)
     assert _session(tmp_path, "pending") == 0
     printed = capsys.readouterr()
-    assert "│ confirm (unasked) │" in printed.out
+    assert "│ confirm, unasked │" in printed.out
     assert "an unasked question is still to be asked: resume the session" in printed.err
     assert _session(tmp_path, "pending", "--json") == 0
     printed = capsys.readouterr()
@@ -600,7 +600,7 @@ def test_a_call_that_a_process_died_in_is_named_with_how_to_go_on(
     assert "Status: open" in lines
     resumed = "Pending: an in-flight tool batch will resume first"
     assert f"{resumed}; call g1 of it may have run already" in lines
-    assert 'g1 (approve): rm(n:1.0, path:"/x")' in lines
+    assert 'g1 (in doubt): rm(n:1.0, path:"/x")' in lines
     assert any(line.startswith("in doubt, for it may have run already") for line in lines)
     assert "session deny" not in out
     assert any(line.startswith("resume with: fisk-ai run --resume one ") for line in lines)
