@@ -8,9 +8,10 @@ up for it. A terminal that hung up ends none: it stays open until whoever asks g
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Collection, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain, count
 from string import ascii_lowercase
 from typing import TextIO, TypeVar
 
@@ -148,7 +149,7 @@ class TerminalPrompter:
 
         Enter is ``default``; ``words`` are folded to one case, and count before a mark.
         """
-        marks = _marks(len(options), words)
+        marks = _marks(options)
         self._say(question)
         for mark, option in zip(marks, options, strict=True):
             self._say(f"  {mark}) {for_terminal(option, OPTION_LIMIT)}")
@@ -163,8 +164,7 @@ class TerminalPrompter:
             if answer.lstrip("0") in marks:
                 return marks.index(answer.lstrip("0"))
             told = ", ".join(words) if words in (_APPROVALS, _CONFIRMATIONS) else "an option's text"
-            kind = "number" if marks[0].isdigit() else "letter"
-            self._say(f"type a {kind} from {marks[0]} to {marks[-1]}, or {told}")
+            self._say(f"type {_kind(marks[0])} from {marks[0]} to {marks[-1]}, or {told}")
 
     async def _line(self, prompt: str) -> str:
         self.keyboard.forget()
@@ -183,17 +183,32 @@ class TerminalPrompter:
 
 def _unambiguous(options: Sequence[str]) -> dict[str, int]:
     """Return the positions of the options that can be told by their text, as it is shown."""
-    texts = [_folded(for_terminal(option, OPTION_LIMIT)) for option in options]
+    texts = [_shown(option) for option in options]
     return {text: at for at, text in enumerate(texts) if text and texts.count(text) == 1}
 
 
-def _marks(count: int, words: Collection[str]) -> list[str]:
-    """Return what options are told apart by: numbers, or letters where a number is an option."""
-    numbers = [str(number) for number in range(1, count + 1)]
-    if not set(numbers) & set(words):
-        return numbers
-    letters = list(ascii_lowercase[:count])
-    return letters if len(letters) == count and not set(letters) & set(words) else numbers
+def _marks(options: Sequence[str]) -> list[str]:
+    """Return what options are told apart by, none of it the text of one.
+
+    Numbers, or letters where a number is an option, or else numbers behind as many # as it takes.
+    """
+    texts = {_shown(option) for option in options}
+    texts |= {text.lstrip("0") for text in texts}
+    numbers = [str(number) for number in range(1, len(options) + 1)]
+    signed = ([f"{'#' * signs}{number}" for number in numbers] for signs in count(1))
+    letters = list(ascii_lowercase[: len(options)])
+    marks = chain([numbers], [letters] * (len(letters) == len(options)), signed)
+    return next(each for each in marks if not texts.intersection(each))
+
+
+def _kind(mark: str) -> str:
+    if mark.isdigit():
+        return "a number"
+    return "a letter" if mark.isalpha() else "a number with its sign"
+
+
+def _shown(option: str) -> str:
+    return _folded(for_terminal(option, OPTION_LIMIT))
 
 
 def _folded(text: str) -> str:

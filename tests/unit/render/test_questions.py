@@ -191,8 +191,8 @@ async def test_a_selection_is_a_position_or_none(person: Person, typed: str, ind
         (["3", "2", "1"], "a", 0, "  a) 3"),
         (["8080", "2"], "2", 1, "  b) 2"),
         (["8080", "443"], "2", 1, "  2) 443"),
-        (["b", "1"], "b", 0, "  1) b"),
-        (["b", "1"], "1", 1, "  2) 1"),
+        (["b", "1"], "b", 0, "  #1) b"),
+        (["b", "1"], "1", 1, "  #2) 1"),
         (["b", "c"], "02", 1, "  2) c"),
     ],
 )
@@ -317,3 +317,34 @@ async def test_an_option_that_is_there_twice_is_not_chosen_by_its_text(person: P
     await person.screen.wait_for("type a number from 1 to 2, or an option's text\nanswer")
     await person.types("1\n")
     assert await asking == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "marks"),
+    [
+        (["b", "1"], ["#1", "#2"]),
+        (["c", "1"], ["a", "b"]),
+        (["x", "02"], ["a", "b"]),
+        (["2", "x", "2"], ["a", "b", "c"]),
+        (["a", "1", "#2"], ["##1", "##2", "##3"]),
+        ([str(number) for number in range(27)], [f"#{number}" for number in range(1, 28)]),
+    ],
+)
+async def test_no_mark_of_a_list_is_the_text_of_an_option(
+    person: Person, options: list[str], marks: list[str]
+) -> None:
+    for at, mark in enumerate(marks):
+        asking = asyncio.ensure_future(person.prompter.select("c1", "Which?", options))
+        shown = "".join(f"  {m}) {option}\n" for m, option in zip(marks, options, strict=True))
+        await person.types(f"{mark}\n", after=shown * (at == 0) + "answer: ")
+        assert await asking == at
+        assert shown in person.screen.getvalue()
+        person.screen.truncate(0)
+
+
+async def test_whoever_types_no_mark_is_told_what_marks_look_like(person: Person) -> None:
+    asking = asyncio.ensure_future(person.prompter.select("c1", "Which?", ["b", "1"]))
+    await person.types("2\n")
+    await person.screen.wait_for("type a number with its sign from #1 to #2, or an option's text")
+    await person.types("1\n", after="option's text\nanswer: ")
+    assert await asking == 1
