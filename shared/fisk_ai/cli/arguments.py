@@ -58,14 +58,19 @@ class _Formatter(argparse.HelpFormatter):
 class CommandParser(argparse.ArgumentParser):
     """An argument parser whose refusals are errors of ours, with exit code 1 like all others."""
 
-    def __init__(self, prog: str, description: str) -> None:
-        """Read no abbreviation: a flag added later must not change what an old script means."""
+    def __init__(self, prog: str, description: str, *, words: str = "") -> None:
+        """Read no abbreviation: a flag added later must not change what an old script means.
+
+        ``words`` is what free words are to this command, as in "a prompt": whoever gave some that
+        look like a flag reads where they belong.
+        """
         super().__init__(
             prog=prog,
             description=description,
             allow_abbrev=False,
             formatter_class=_Formatter,
         )
+        self._words = words
 
     def parse_known_args(  # pyright: ignore[reportIncompatibleMethodOverride] - the overload in use
         self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
@@ -95,7 +100,11 @@ class CommandParser(argparse.ArgumentParser):
         Raises:
             BadArgumentsError: always.
         """
-        raise BadArgumentsError(_without_values(message), usage=self.format_usage())
+        refused = _without_values(message)
+        if self._words and (_UNKNOWN in message or _VALUE_OF_SWITCH in message):
+            example = f"{self.prog} -- ..."
+            refused += f"; write {self._words} that begins with a dash behind --, as in: {example}"
+        raise BadArgumentsError(refused, usage=self.format_usage())
 
     def print_help(self, file: SupportsWrite[str] | None = None) -> None:
         """Print the help; inside :func:`parser_of`, hand over this parser in place of that."""

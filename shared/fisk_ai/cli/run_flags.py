@@ -165,7 +165,11 @@ def _refuse_later(typed: Mapping[str, object]) -> None:
 
 
 def _parser() -> CommandParser:
-    parser = CommandParser("fisk-ai run", "Talk to the agent; the words are joined to one prompt.")
+    parser = CommandParser(
+        "fisk-ai run",
+        "Talk to the agent; the words are joined to one prompt.",
+        words="a prompt",
+    )
     parser.add_argument("q", nargs="*", help="the prompt")
     parser.value("--config", "FILE", f"the agent's configuration (default {DEFAULT_CONFIG})")
     parser.value("--api-key", "KEY", f"the model's key ({KEY})")

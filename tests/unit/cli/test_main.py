@@ -103,6 +103,18 @@ def test_bad_arguments_exit_1_with_a_reason_and_a_usage(
     assert len(printed.err.splitlines()) > 2
 
 
+@pytest.mark.parametrize("word", ["-x", "-hello", "--cow", "-v=1"])
+def test_whoever_begins_a_prompt_with_a_dash_is_told_where_it_goes(
+    word: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["run", word, "hi"]) == 1
+    told = capsys.readouterr().err.splitlines()[0]
+    dashed = "; write a prompt that begins with a dash behind --, as in: fisk-ai run -- ..."
+    assert told.endswith(dashed)
+    assert main(["info", word]) == 1
+    assert "prompt" not in capsys.readouterr().err.splitlines()[0]
+
+
 KEY = "sk-ant-api03-Hunter2"
 
 
@@ -113,8 +125,8 @@ KEY = "sk-ant-api03-Hunter2"
         (["run", "--api-keyy", KEY, "x"], "unrecognized arguments: --api-keyy"),
         (["run", "x", "--api-keyy", "two words", "--cow"], "unrecognized arguments: --api-keyy"),
         (["run", f"--api-key:{KEY}", "x"], "unrecognized arguments: --api-key"),
-        (["run", f"-k{KEY}", "x"], "unrecognized arguments: -k\n"),
-        (["run", f"--{KEY}", "x"], "unrecognized arguments: --sk-ant\n"),
+        (["run", f"-k{KEY}", "x"], "unrecognized arguments: -k; "),
+        (["run", f"--{KEY}", "x"], "unrecognized arguments: --sk-ant; "),
         (["run", "--0hunter2", "x"], "unrecognized arguments: a flag that is none"),
         (["run", f"--verbose={KEY}", "x"], "argument --verbose: takes no value"),
         (["info", "--api-key", KEY], "unrecognized arguments: --api-key"),
