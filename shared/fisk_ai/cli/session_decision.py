@@ -14,7 +14,7 @@ from fisk_ai.cli.arguments import CommandParser
 from fisk_ai.cli.session_advice import Advice, mark_of, standing
 from fisk_ai.cli.session_flags import parser_of
 from fisk_ai.cli.session_json import machine_text
-from fisk_ai.cli.session_reading import Session, read, read_with_holder
+from fisk_ai.cli.session_reading import Session, read, read_named
 from fisk_ai.cli.session_table import label
 from fisk_ai.cli.session_waiting import Waiting, waiting
 from fisk_ai.cli.times import local_time
@@ -36,7 +36,7 @@ Recording = Callable[[Store, Session, Waiting], Awaitable[None]]
 def decision_parser(verb: str, description: str) -> CommandParser:
     """Return the parser of a verb that decides about a call."""
     parser = parser_of(verb, description)
-    parser.add_argument("id", help="the session's id")
+    parser.add_argument("id", help="the session's id, or its conversation's token")
     parser.add_argument(
         "call", nargs="?", help="the call's id; not needed where the session waits on one alone"
     )
@@ -84,7 +84,7 @@ async def decide(
             " run asks",
             key="harness.sessions.backend",
         )
-    session = await read_with_holder(store, arguments.id)
+    session = await read_named(store, arguments.id)
     if session.holder:
         raise _is_running(session.run_id, session.holder)
     chosen = _chosen(session, arguments.call, fits)
@@ -95,7 +95,7 @@ async def decide(
     except LockedError as exc:
         raise _is_running(session.run_id, await store.held_by(session.run_id)) from exc
     print("recorded")
-    for line in await _next_steps(store, arguments):
+    for line in await _next_steps(store, session.run_id, arguments):
         print(line, file=sys.stderr)
 
 
@@ -186,8 +186,8 @@ def _answer_of(records: Sequence[Record], call: str) -> str:
     return ""
 
 
-async def _next_steps(store: Store, arguments: argparse.Namespace) -> list[str]:
-    session = await read(store, arguments.id)
+async def _next_steps(store: Store, run_id: str, arguments: argparse.Namespace) -> list[str]:
+    session = await read(store, run_id)
     advice = Advice(session, arguments)
     lines: list[str] = []
     for item in waiting(session):

@@ -12,7 +12,7 @@ from fisk_ai.cli.session_document import deferral
 from fisk_ai.cli.session_flags import number_of, parser_of, with_store
 from fisk_ai.cli.session_json import machine_text, present
 from fisk_ai.cli.session_patterns import Match, match_of
-from fisk_ai.cli.session_reading import read
+from fisk_ai.cli.session_reading import read_named
 from fisk_ai.cli.session_table import label
 from fisk_ai.errors import UsageError
 from fisk_ai.llm import blocks
@@ -54,7 +54,7 @@ def query(argv: Sequence[str]) -> int:
             key="--results-only",
         )
     wanted = _filter(arguments)
-    session = with_store(arguments, lambda store: read(store, arguments.id))
+    session = with_store(arguments, lambda store: read_named(store, arguments.id))
     found = [call for call in calls_of(session.records) if wanted.keeps(call)]
     if arguments.json:
         calls = [_members(call, arguments) for call in found]
@@ -69,7 +69,7 @@ def query(argv: Sequence[str]) -> int:
 
 def _parser() -> argparse.ArgumentParser:
     parser = parser_of("query", "Find calls in a session; filters are combined.")
-    parser.add_argument("id", help="the session's id")
+    parser.add_argument("id", help="the session's id, or its conversation's token")
     parser.value("--tool", "NAME", "calls of this tool; may be repeated", repeatable=True)
     parser.value("--iteration", "N", "calls of this iteration, counted from 0")
     parser.switch("--errors", "calls that ended in an error")

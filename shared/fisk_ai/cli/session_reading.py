@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
+from fisk_ai.cli.session_naming import named
 from fisk_ai.errors import StoreError
 from fisk_ai.sessions.fold import fold
 from fisk_ai.sessions.records import Record
@@ -23,6 +25,15 @@ class Session:
     records: list[Record]
     state: RunState
     holder: str = ""
+
+
+async def read_named(store: Store, word: str) -> Session:
+    """Read the session that a person names by its id or its token, and look who runs it.
+
+    Raises:
+        StoreError: as :func:`read`, and :func:`fisk_ai.cli.session_naming.named`.
+    """
+    return await named(store, word, partial(read_with_holder, store))
 
 
 async def read(store: Store, run_id: str) -> Session:

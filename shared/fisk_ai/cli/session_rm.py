@@ -6,9 +6,12 @@ import argparse
 import sys
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from functools import partial
 
 from fisk_ai.cli.session_flags import directory_of, parser_of, with_store
 from fisk_ai.cli.session_ls import left_out_of, say_left_out
+from fisk_ai.cli.session_naming import named
 from fisk_ai.cli.session_table import label
 from fisk_ai.errors import (
     ConfigError,
@@ -29,7 +32,9 @@ _UNFINISHED = frozenset({"open", "suspended"})
 def rm(argv: Sequence[str]) -> int:
     """Remove what the arguments name."""
     parser = parser_of("rm", "Remove sessions.")
-    parser.add_argument("ids", nargs="*", metavar="id", help="the sessions' ids")
+    parser.add_argument(
+        "ids", nargs="*", metavar="id", help="the sessions' ids, or their conversations' tokens"
+    )
     parser.value("--older-than", "DURATION", "remove what ended and was last written longer ago")
     parser.switch("--open", "with --older-than: open and suspended sessions as well")
     parser.switch("--dry-run", "say what would be removed and remove nothing")
@@ -77,8 +82,8 @@ def _age_ns(text: str) -> int:
 
 
 async def _remove_named(store: Store, ids: Sequence[str], *, dry_run: bool) -> None:
-    for session_id in ids:
-        await _require_known(store, session_id)
+    for word in ids:
+        session_id = await named(store, word, partial(_known, store))
         await _delete(store, session_id, dry_run=dry_run)
 
 
@@ -101,12 +106,11 @@ async def _delete(store: Store, session_id: str, *, dry_run: bool) -> None:
     print(f"Would remove session {label(session_id)}")
 
 
-async def _require_known(store: Store, session_id: str) -> None:
+async def _known(store: Store, session_id: str) -> str:
     """Refuse an id that names nothing; what is there may be removed whatever state it is in."""
-    try:
+    with suppress(CorruptError, EmptyError, NoMetaError, VersionError):
         await store.load(session_id)
-    except (CorruptError, EmptyError, NoMetaError, VersionError):
-        return
+    return session_id
 
 
 class _Aged:

@@ -9,18 +9,18 @@ from fisk_ai.cli.arguments import exported
 from fisk_ai.cli.session_advice import Advice
 from fisk_ai.cli.session_document import document
 from fisk_ai.cli.session_flags import parser_of, with_store
-from fisk_ai.cli.session_reading import read_with_holder
+from fisk_ai.cli.session_reading import read_named
 
 
 def show(argv: Sequence[str]) -> int:
     """Show the session that the arguments name."""
     parser = parser_of("show", "Show one session.")
-    parser.add_argument("id", help="the session's id")
+    parser.add_argument("id", help="the session's id, or its conversation's token")
     parser.switch("--transcript", "show the whole conversation")
     parser.switch("--thinking", "with --transcript: show reasoning")
     parser.switch("--no-tui", "with --transcript: leave out what tools gave back")
     arguments = parser.parse_args(argv)
-    session = with_store(arguments, lambda store: read_with_holder(store, arguments.id))
+    session = with_store(arguments, lambda store: read_named(store, arguments.id))
     print(document(session, Advice(session, arguments)))
     if not arguments.transcript:
         return 0

@@ -9,7 +9,7 @@ from fisk_ai.cli.session_calls import Call, calls_of
 from fisk_ai.cli.session_document import tokens_line
 from fisk_ai.cli.session_flags import parser_of, with_store
 from fisk_ai.cli.session_json import machine_text, present
-from fisk_ai.cli.session_reading import Session, read
+from fisk_ai.cli.session_reading import Session, read_named
 from fisk_ai.cli.session_table import label
 from fisk_ai.cli.times import local_time
 from fisk_ai.llm.model import Usage
@@ -77,10 +77,10 @@ class _ToolStats:
 def stats(argv: Sequence[str]) -> int:
     """Show what the session that the arguments name cost."""
     parser = parser_of("stats", "Show what a session cost.")
-    parser.add_argument("id", help="the session's id")
+    parser.add_argument("id", help="the session's id, or its conversation's token")
     parser.switch("--json", "print JSON for other programs")
     arguments = parser.parse_args(argv)
-    session = with_store(arguments, lambda store: read(store, arguments.id))
+    session = with_store(arguments, lambda store: read_named(store, arguments.id))
     tools = _by_tool(calls_of(session.records))
     if arguments.json:
         print(machine_text(_members(session, tools)))

@@ -286,7 +286,7 @@ def test_a_query_without_a_match_says_so(store: Path, capsys: pytest.CaptureFixt
         (["query", "one", "--output-match", r"(?=x)"], "--output-match is no regular expression"),
         (["query", "one", "--iteration", "-1"], "--iteration"),
         (["query", "one", "--iteration", "x"], "--iteration takes a whole number from 0"),
-        (["query", "none"], "there is no session none"),
+        (["query", "none"], "there is no session by that id and no conversation by that token"),
         (["stats", "../one"], "cannot name a session"),
         (["search", "--status", "tired"], "--status is one of open completed"),
         (["search", "--since", "soon"], "--since takes a duration"),

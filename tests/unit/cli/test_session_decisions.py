@@ -394,7 +394,7 @@ def test_an_unknown_session_is_not_made(
 ) -> None:
     flags = ["--confirm", "yes"] if verb == "answer" else []
     assert _session(tmp_path / "none", verb, "one", *flags) == 1
-    assert "there is no session one" in capsys.readouterr().err
+    assert "there is no session by that id" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
 
 
