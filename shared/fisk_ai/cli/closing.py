@@ -116,21 +116,25 @@ class Closing:
             self.view.note(f"answer with {flags}: {self.way_back.answer(session_id)}")
         resume = self.way_back.resume(session_id)
         if code == NO_ROOM:
-            self.view.note(
+            self._say_way_back(
                 "a resume sends the same again and is refused again: begin a new conversation;"
                 " where the error speaks of a model with more room, set it and go on with:"
                 f" {resume} --force"
             )
             return
-        self.view.note(f"resume with: {resume}")
-        if self.way_back.needs:
-            self.view.note(self.way_back.needs)
+        self._say_way_back(f"resume with: {resume}")
 
     async def saved(self, turn: Turn) -> None:
         """Say how to get back to a conversation that is put aside."""
         if await self.state(turn) is not None:
             command = self.way_back.resume(self.session_id(turn))
-            self.view.note(f"previous conversation saved; resume with: {command}")
+            self._say_way_back(f"previous conversation saved; resume with: {command}")
+
+    def _say_way_back(self, line: str) -> None:
+        """Print a line that ends with a command, and what the command needs besides."""
+        self.view.note(line)
+        if self.way_back.needs:
+            self.view.note(self.way_back.needs)
 
 
 def _answer_flags(state: RunState) -> str:

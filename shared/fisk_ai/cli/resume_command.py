@@ -40,8 +40,12 @@ class WayBack:
 
     @property
     def needs(self) -> str:
-        """What is no part of the command and has to be there all the same; empty for nothing."""
-        return "with the key that was typed: set it again" if self.flags.api_key else ""
+        """What is no part of the command and has to be there all the same; empty for nothing.
+
+        A script is given no key.
+        """
+        wants_key = self.flags.api_key and self.flags.script is None
+        return "with the key that was typed: set it again" if wants_key else ""
 
     def answer(self, session_id: str) -> str:
         """Return the command that answers what a session waits for, but for the answer itself."""

@@ -129,6 +129,7 @@ async def _stage(
     handle: Handle | None = None,
     stored: Callable[[str], Awaitable[RunState | None]] = _is_stored,
     keys: LineReader | None = None,
+    api_key: str | None = None,
 ) -> AsyncGenerator[Stage]:
     leader, follower = pty.openpty()
     requests: list[AnyRequest] = []
@@ -143,7 +144,7 @@ async def _stage(
         with os.fdopen(follower, encoding="utf-8") as stdin:
             prompter = TerminalPrompter(Keyboard(stdin), Typist(leader, b"2\n"))
             conversation = Conversation(
-                flags=RunFlags(prompt="" if handle else "paint it"),
+                flags=RunFlags(prompt="" if handle else "paint it", api_key=api_key),
                 handle=handle or Handle(),
                 hosted=Hosted(
                     broker=broker,
@@ -353,6 +354,26 @@ async def test_a_chat_that_began_anew_is_no_resumed_one(
     said = capsys.readouterr().err.partition("--- context cleared ---")[2]
     assert "Run summary: " in said
     assert "resume with: fisk-ai run --resume t-" in said
+
+
+@pytest.mark.parametrize("code", ["canceled", "context_exceeded"])
+async def test_every_command_that_goes_on_says_that_a_key_was_typed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str
+) -> None:
+    keys, handle = Lines("/clear and now?"), Handle(token="old")
+
+    async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
+        await _take(reply)
+        if isinstance(request, RequestPrompt):
+            await _fail(request, reply, code)
+        else:
+            await _answer(request, reply, "The last turn.")
+
+    async with _stage(tmp_path, play, handle=handle, keys=keys, api_key="hidden") as stage:
+        await stage.conversation.run()
+    lines = capsys.readouterr().err.splitlines()
+    ways = [at for at, line in enumerate(lines) if "fisk-ai run --resume t-" in line]
+    assert [lines[at + 1] for at in ways] == ["with the key that was typed: set it again"] * 2
 
 
 async def test_nobody_under_the_agents_name_ends_the_run(tmp_path: Path) -> None:

@@ -177,7 +177,11 @@ def test_the_hint_goes_to_the_model_that_was_typed_and_shows_no_secret(tmp_path:
 
 @pytest.mark.parametrize(
     ("typed", "needs"),
-    [(["--api-key", "hidden"], "with the key that was typed: set it again"), ([], "")],
+    [
+        (["--api-key", "hidden"], "with the key that was typed: set it again"),
+        (["--api-key", "hidden", "--script", "s.yaml"], ""),
+        ([], ""),
+    ],
 )
 def test_a_typed_key_is_asked_for_beside_the_hint(typed: list[str], needs: str) -> None:
     flags = run_flags.parse([*typed, "x"], {})
