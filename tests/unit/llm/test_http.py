@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fisk_ai.errors import ProviderError
-from fisk_ai.llm.anthropic.attempts import LONGEST_WAIT_S, wait_asked_s
-from fisk_ai.llm.anthropic.failures import READ_LIMIT
+from fisk_ai.llm.anthropic.attempts import wait_asked_s
+from fisk_ai.llm.anthropic.failures import LONGEST_WAIT_S, READ_LIMIT
 from fisk_ai.llm.anthropic.provider import AnthropicProvider
 from fisk_ai.llm.anthropic.sdk import REPLY_LIMIT_BYTES, STREAM_LIMIT_BYTES
 from fisk_ai.llm.model import Delta, Message, Request, Response, TextBlock
@@ -220,15 +220,30 @@ async def test_the_deadline_holds_while_a_body_trickles(
         (503, "api_error", "overloaded"),
     ],
 )
-@pytest.mark.parametrize("headers", [{"retry-after": "3600"}, {"retry-after-ms": "3600000"}])
+@pytest.mark.parametrize(
+    ("headers", "told"),
+    [
+        ({"retry-after": "3600"}, "1h0m0s"),
+        ({"retry-after-ms": "3600000"}, "1h0m0s"),
+        ({"retry-after": "86399.25"}, "for a day or longer"),
+        ({"retry-after": "3599.25"}, "1h0m0s"),
+        ({"retry-after": "2592000"}, "for a day or longer"),
+        ({"retry-after": "1e300"}, "for a day or longer"),
+    ],
+)
 async def test_an_api_that_asks_to_wait_too_long_fails_at_once(
-    endpoint: FakeMessagesEndpoint, status: int, kind: str, expected: str, headers: dict[str, str]
+    endpoint: FakeMessagesEndpoint,
+    status: int,
+    kind: str,
+    expected: str,
+    headers: dict[str, str],
+    told: str,
 ) -> None:
     endpoint.queue(failure(status, kind, "come back later", headers=headers))
     async with asyncio.timeout(10):
         error = await refused(endpoint.url, call_timeout_s=60)
     assert error.failure == expected
-    assert "come back later (it asks to wait 1h0m0s)" in str(error)
+    assert f"come back later (it asks to wait {told})" in str(error)
     assert len(endpoint.requests) == 1
 
 

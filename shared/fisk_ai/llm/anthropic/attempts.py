@@ -12,12 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Final
 
-from fisk_ai.llm.anthropic.failures import ApiFailure
-
-LONGEST_WAIT_S: Final = 30 * 24 * 3600.0
-"""Whatever is asked for beyond is as good as never, and need not be told exactly."""
+from fisk_ai.llm.anthropic.failures import LONGEST_WAIT_S, ApiFailure
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ order cleaning would join a key that was sent in pieces, and a cut could leave a
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -27,6 +28,9 @@ KIND_LIMIT: Final = 60
 
 READ_LIMIT: Final = 64 * 1024
 """Longer words are no explanation, and cleaning them would hold up all other runs."""
+
+LONGEST_WAIT_S: Final = 24 * 3600.0
+"""Nobody waits for longer; how much longer a server asks for is more likely a mistake of its."""
 
 KEY_SETTING: Final = "--api-key / ANTHROPIC_API_KEY, or --api-key-file / ANTHROPIC_API_KEY_FILE"
 BAD_REQUEST: Final = 400
@@ -57,7 +61,7 @@ _BY_TYPE: Final[dict[str, ProviderFailure]] = {
 class ApiFailure:
     """What the API said; ``status`` is 0 for an error inside a stream that began well.
 
-    ``wait_s`` is for how long it asks to be left alone.
+    ``wait_s`` is for how long it asks to be left alone, at most :data:`LONGEST_WAIT_S`.
     """
 
     status: int
@@ -139,7 +143,11 @@ def _redirected(failure: ApiFailure) -> ProviderError:
 
 
 def _wait(failure: ApiFailure) -> str:
-    return f" (it asks to wait {go_duration(failure.wait_s)})" if failure.wait_s else ""
+    if not failure.wait_s:
+        return ""
+    seconds = math.ceil(failure.wait_s)
+    told = go_duration(seconds) if seconds < LONGEST_WAIT_S else "for a day or longer"
+    return f" (it asks to wait {told})"
 
 
 def said(words: str, limit: int, *, secret: str) -> str:
