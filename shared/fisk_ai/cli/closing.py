@@ -97,10 +97,10 @@ class Closing:
         self.view.note(summary.line())
 
     def crash(self, end: TurnEnd) -> None:
-        """Show what the worker's log says of its death."""
+        """Show what the worker's log says of the crash: its error, without the way to it."""
         if end.code != CRASHED:
             return
-        for line in self.hosted.worker.log_tail():
+        for line in self.hosted.worker.last_words():
             self.view.note(f"agent log: {line}")
         if not self.flags.verbose:
             self.view.note("pass --verbose to see the agent's whole log")

@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import json
 import os
-import re
 import signal
 import sys
 import tempfile
@@ -23,8 +22,9 @@ from typing import IO
 from fisk_ai import secrecy
 from fisk_ai.bus import signals
 from fisk_ai.bus.owner import OWNER_DIED, die_with_parent
+from fisk_ai.cli import worker_log
 from fisk_ai.errors import SetupError
-from fisk_ai.text.sanitise import for_display, for_terminal
+from fisk_ai.text.sanitise import for_terminal
 from fisk_ai.toolkit.environment import credential_names
 
 READY_TIMEOUT_S = 45.0
@@ -50,17 +50,6 @@ LEAVE_TIMEOUT_S = 1.5
 
 _NO_SERVE = ": it wrote nothing; a worker of your own ends with agent_worker.serve(...)"
 """What may be said of a program that ended in silence."""
-
-_TRACEBACK = re.compile(
-    r"(?s).*^Traceback \(most recent call last\):\n(?: [^\n]*\n)+(\S.*)", re.MULTILINE
-)
-"""The last traceback: lines of frames, which are indented, and behind them its error."""
-
-LOG_TAIL_BYTES = 4_000
-TRACEBACK_BYTES = 64_000
-LOG_TAIL_LINES = 20
-LOG_LINE_LIMIT = 400
-"""How much of a dead worker's log is worth a person's screen."""
 
 
 @dataclass(slots=True)
@@ -88,9 +77,10 @@ class WorkerChild:
         """Wait until the process is gone."""
         await self.process.wait()
 
-    def log_tail(self) -> list[str]:
-        """Return the last lines of its log, sanitised; none when the log went to the terminal."""
-        return _tail(self.log)
+    def last_words(self) -> list[str]:
+        """Return the error in its log, else the last lines; none when it went to the terminal."""
+        error = worker_log.error(self.log, self.program)
+        return [error] if error else worker_log.tail(self.log)
 
     def kill(self) -> None:
         """End the process at once, and what it started in its group; its tools end with it."""
@@ -280,43 +270,8 @@ async def _read_line(descriptor: int) -> bytes:
 
 
 def _last_words(child: WorkerChild) -> str:
-    lines = child.log_tail()
-    if not lines:
-        return ""
-    error = _error_in(_end_of(child.log, TRACEBACK_BYTES))
-    return f": {for_terminal(error or lines[-1], LOG_LINE_LIMIT)}{_place(child)}"
-
-
-def _error_in(log: str) -> str:
-    """Return the whole error behind the last traceback of a log; empty without one."""
-    found = _TRACEBACK.search(log)
-    return (
-        "; ".join(line.strip() for line in found[1].splitlines() if line.strip()) if found else ""
-    )
-
-
-def _place(child: WorkerChild) -> str:
-    """Return where in its own file the worker failed, in brackets, if a traceback says so."""
-    frames = re.findall(
-        rf'^  File "{re.escape(child.program)}", line (\d+)',
-        _end_of(child.log, TRACEBACK_BYTES),
-        re.MULTILINE,
-    )
-    if not frames:
-        return ""
-    return f" ({for_terminal(child.program, LOG_LINE_LIMIT)}, line {frames[-1]})"
-
-
-def _end_of(log: IO[bytes] | None, size_bytes: int) -> str:
-    if log is None:
-        return ""
-    start = max(0, os.fstat(log.fileno()).st_size - size_bytes)
-    return os.pread(log.fileno(), size_bytes, start).decode("utf-8", "replace")
-
-
-def _tail(log: IO[bytes] | None) -> list[str]:
-    lines = for_display(_end_of(log, LOG_TAIL_BYTES)).splitlines()
-    return [for_terminal(line, LOG_LINE_LIMIT) for line in lines if line.strip()][-LOG_TAIL_LINES:]
+    words = child.last_words()
+    return f": {words[-1]}" if words else ""
 
 
 def _close(ready_fd: int, owner_fd: int, log: IO[bytes] | None) -> None:
