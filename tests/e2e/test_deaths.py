@@ -79,6 +79,30 @@ def test_a_broker_that_is_killed_ends_the_run_and_a_resume_finishes(agent: Agent
     assert agent.application.count("wait") == 1
 
 
+_KILLS_ITS_BROKER = """\
+import os
+import signal
+import sys
+
+from fisk_ai.testing.command import child_of
+import agent_worker
+
+if __name__ == "__main__":
+    os.kill(child_of(os.getppid(), "nats-server"), signal.SIGKILL)
+    sys.exit(agent_worker.serve())
+"""
+
+
+def test_a_broker_that_is_killed_during_the_start_is_told_as_the_cause(agent: Agent) -> None:
+    (agent.home / "worker.py").write_text(_KILLS_ITS_BROKER, encoding="utf-8")
+    done = agent.rehearse("go", "--worker", "worker.py")
+    assert (done.status, done.out) == (1, "")
+    assert done.err == (
+        "fisk-ai: error: the broker of this run ended while the agent started (SIGKILL); "
+        "start it again\n"
+    )
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_the_first_interrupt_parks_the_run_and_a_resume_finishes(
     agent: Agent, number: signal.Signals

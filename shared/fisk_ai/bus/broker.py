@@ -138,6 +138,11 @@ class Broker:
             raise
         return cls(url, user, password, process, private, jetstream)
 
+    @property
+    def end(self) -> str:
+        """How the server ended, its signal or its status; empty while it runs."""
+        return "" if self.process.returncode is None else _how(self.process.returncode)
+
     async def died(self) -> None:
         """Wait until the server is gone, whoever ended it."""
         await self.process.wait()
@@ -221,7 +226,7 @@ async def _wait_listening(process: asyncio.subprocess.Process, program: Path, pr
         async with asyncio.timeout(START_TIMEOUT_S):
             while (url := listening_at(private, process.pid)) is None:
                 if process.returncode is not None:
-                    ended = f"ended with status {process.returncode}"
+                    ended = f"ended ({_how(process.returncode)})"
                     raise SetupError(f'the broker "{program}" {ended}: {_log_tail(private)}')
                 await asyncio.sleep(POLL_S)
     except TimeoutError as exc:
@@ -232,6 +237,10 @@ async def _wait_listening(process: asyncio.subprocess.Process, program: Path, pr
         await _end(process)
         raise
     return url
+
+
+def _how(status: int) -> str:
+    return signals.name_of(status) or f"status {status}"
 
 
 def listening_at(directory: Path, pid: int) -> str | None:

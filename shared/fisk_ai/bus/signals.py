@@ -1,4 +1,4 @@
-"""Signalling a child process that the event loop watches."""
+"""Signalling a child process that the event loop watches, and reading what ended it."""
 
 from __future__ import annotations
 
@@ -17,3 +17,11 @@ def send(process: asyncio.subprocess.Process, number: signal.Signals) -> None:
     if process.returncode is None:
         with contextlib.suppress(ProcessLookupError):
             os.kill(process.pid, number)
+
+
+def name_of(status: int) -> str:
+    """Return the name of the signal that an exit code tells of; empty when it tells of none."""
+    try:
+        return signal.Signals(-status).name
+    except ValueError:
+        return ""

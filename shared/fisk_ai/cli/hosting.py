@@ -10,7 +10,7 @@ import asyncio
 import contextlib
 import shutil
 import tempfile
-from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -19,6 +19,7 @@ from fisk_ai import secrecy
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.heartbeat import wait_silent
 from fisk_ai.cli.worker_child import AGENT_WORKER, WorkerChild, start_worker
+from fisk_ai.errors import SetupError
 from fisk_ai.llm.anthropic.base_url import BASE_URL
 from fisk_ai.llm.credentials import KEY, KEY_FILE
 
@@ -109,16 +110,18 @@ async def host(plan: HostPlan, meanwhile: Callable[[], object]) -> AsyncGenerato
     async with contextlib.AsyncExitStack() as stack:
         broker = await _start_broker(plan.environ)
         stack.push_async_callback(broker.stop)
-        worker = await start_worker(
-            plan.arguments,
-            plan.worker_environ(broker.url_with_credentials),
-            verbose=plan.verbose,
-            meanwhile=meanwhile,
-            program=plan.program,
-        )
+        with _told_of_its_end(broker):
+            worker = await start_worker(
+                plan.arguments,
+                plan.worker_environ(broker.url_with_credentials),
+                verbose=plan.verbose,
+                meanwhile=meanwhile,
+                program=plan.program,
+            )
         hosted = None
         try:
-            connection = await _connect(broker)
+            with _told_of_its_end(broker):
+                connection = await _connect(broker)
             stack.push_async_callback(connection.drop)
             hosted = Hosted(broker=broker, worker=worker, connection=connection)
             yield hosted
@@ -135,6 +138,19 @@ async def _start_broker(environ: Mapping[str, str]) -> Broker:
         return await Broker.start(directory=directory, environ=environ)
     finally:
         shutil.rmtree(directory, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _told_of_its_end(broker: Broker) -> Generator[None]:
+    """Name the cause of what fails because the broker is gone: nobody who connects to it can."""
+    try:
+        yield
+    except SetupError as exc:
+        if not broker.end:
+            raise
+        raise SetupError(
+            f"the broker of this run ended while the agent started ({broker.end}); start it again"
+        ) from exc
 
 
 async def _connect(broker: Broker) -> Connection:

@@ -109,14 +109,6 @@ class WorkerChild:
             self.log = None
 
 
-def signal_name(status: int) -> str:
-    """Return the name of the signal that an exit code tells of; empty when it tells of none."""
-    try:
-        return signal.Signals(-status).name
-    except ValueError:
-        return ""
-
-
 AGENT_WORKER = ("-P", "-m", "agent_worker")
 """What Python runs as the worker: the installed one, never a folder of its name that lies here."""
 
@@ -250,7 +242,7 @@ async def _how_it_ended(child: WorkerChild) -> str:
     with contextlib.suppress(TimeoutError):
         async with asyncio.timeout(LEAVE_TIMEOUT_S):
             await child.died()
-    name = signal_name(child.status)
+    name = signals.name_of(child.status)
     if not name and child.status > 1:
         name = f"status {child.status}"
     return f" ({name})" if name else ""
