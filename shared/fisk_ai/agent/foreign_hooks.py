@@ -15,6 +15,7 @@ from typing import TypeVar, cast
 from fisk_ai.agent.apart import GRACE_S, OutOfTimeError, StrayError, apart
 from fisk_ai.agent.hooks import AtRunEnd, Hooks, PromptVerdict, Replacement, ToolVerdict
 from fisk_ai.errors import RefusedError
+from fisk_ai.text.typename import a_type
 
 P = TypeVar("P")
 R = TypeVar("R")
@@ -99,15 +100,16 @@ async def _called(hook: Callable[[P], Awaitable[R]], told: P) -> R:
     """
     returned = cast("object", hook(told))
     if not isinstance(returned, Awaitable):
-        given = type(returned).__name__
-        raise RefusedError(f"it is no async function and returned a {given}; write async def")
+        given = a_type(returned)
+        raise RefusedError(f"it is no async function and returned {given}; write async def")
     return await cast("Awaitable[R]", returned)
 
 
 def _require(verdict: object, wanted: type[object]) -> None:
     if not isinstance(verdict, wanted):
-        given = type(verdict).__name__
-        raise RefusedError(f"it returned a {given}, where {wanted.__name__} or None is wanted")
+        raise RefusedError(
+            f"it returned {a_type(verdict)}, where {wanted.__name__} or None is wanted"
+        )
     for member, types in _TYPES.items():
         value = getattr(verdict, member, None)
         if hasattr(verdict, member) and not isinstance(value, types):

@@ -10,6 +10,7 @@ from typing import cast
 
 from fisk_ai.agent.apart import apart
 from fisk_ai.errors import ToolError
+from fisk_ai.text.typename import a_type
 from fisk_ai.toolkit.contract import CallContext, ExecDeps, Tool, ToolOutcome
 
 
@@ -52,4 +53,4 @@ def _outcome(name: str, returned: object) -> ToolOutcome:
 
 
 def _unfit(name: str, returned: object, why: str) -> ToolError:
-    return ToolError(f'the tool "{name}" returned a {type(returned).__name__}, {why}')
+    return ToolError(f'the tool "{name}" returned {a_type(returned)}, {why}')

@@ -154,7 +154,7 @@ def ordinary_handler(raw: bytes, context: FunctionContext) -> str:
         (Bare(name="odd"), 'the tool "odd" returned a str, where a ToolOutcome is wanted'),
         (
             FakeTool(name="odd", effect=returns_a_number),
-            'the tool "odd" returned a int, where a str is wanted',
+            'the tool "odd" returned an int, where a str is wanted',
         ),
         (
             FunctionTool(

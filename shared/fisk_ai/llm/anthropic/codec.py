@@ -29,6 +29,7 @@ from fisk_ai.llm.model import (
 from fisk_ai.llm.usage import believed
 from fisk_ai.text import gojson, rawjson
 from fisk_ai.text.gojson import RawJSON, compact
+from fisk_ai.text.typename import a_type
 
 _NO_MESSAGE: Final = "the API answered something that is no message"
 _LIKELY_JSON: Final = re.compile(rb'[{\["]')
@@ -60,7 +61,7 @@ def block_to_wire(block: Block) -> object:
             _kind(rawjson.members(block.raw))
             return RawJSON(block.raw)
         case _:
-            raise ValueError(f"a {type(block).__name__} is no content block")
+            raise ValueError(f"{a_type(block)} is no content block")
 
 
 def message_to_wire(message: Message) -> dict[str, object]:
