@@ -17,8 +17,9 @@ from typing import NoReturn
 from agent_worker.ready import ReadyLine
 from fisk_ai.serving.log import get_logger
 
-LEFTOVER_S = 3.0
-"""How long tasks and threads may take to end once everything was told and closed."""
+LEFTOVER_S = 1.0
+"""How long tasks and threads may take to end once everything was told and closed: a person may wait
+for it, and whoever takes notice of being cancelled had time for that before."""
 
 _STOPS = (SystemExit, KeyboardInterrupt, RuntimeError)
 """How a loop ends before its time; the last says that it was stopped while the work goes on."""

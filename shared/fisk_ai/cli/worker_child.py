@@ -42,11 +42,20 @@ LAST_LINE_TIMEOUT_S = 0.5
 """How long the line of a worker that is gone may take. What it wrote is there, and its pipe ends
 with it unless a process that it left behind holds the pipe."""
 
-DRAIN_TIMEOUT_S = 10.0
-"""How long a worker without work may take to leave before it is killed."""
+DRAIN_TIMEOUT_S = 6.0
+"""How long a worker without work may take to leave before it is killed: as long as it gives itself,
+5 s for the connections of its model and 1 s for what tools left behind."""
+
+SLOW_S = 1.5
+"""How long a person waits for that before they are told why."""
 
 LEAVE_TIMEOUT_S = 1.5
 """The same for a worker that is told to cancel its work: time to record where it stands."""
+
+_SLOW = (
+    "the agent's process does not end yet, as when code of a tool or a hook keeps it; it is killed "
+    "in {left_s:g} s"
+)
 
 _NO_SERVE = ": it wrote nothing; a worker of your own ends with agent_worker.serve(...)"
 """What may be said of a program that ended in silence."""
@@ -97,16 +106,23 @@ class WorkerChild:
         if at_once:  # the second stage; a signal that is pending already would be lost, this is not
             signals.send(self.process, signal.SIGINT)
         try:
-            async with asyncio.timeout(LEAVE_TIMEOUT_S if at_once else DRAIN_TIMEOUT_S):
-                await self.process.wait()
-        except TimeoutError:
-            pass
+            is_gone = await self._ends_in(LEAVE_TIMEOUT_S if at_once else SLOW_S)
+            if not is_gone and not at_once:
+                left_s = DRAIN_TIMEOUT_S - SLOW_S
+                print(_SLOW.format(left_s=left_s), file=sys.stderr)
+                await self._ends_in(left_s)
         finally:
             self.kill()
         await self.process.wait()
         if self.log is not None:
             self.log.close()
             self.log = None
+
+    async def _ends_in(self, limit_s: float) -> bool:
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(limit_s):
+                await self.process.wait()
+        return self.process.returncode is not None
 
 
 AGENT_WORKER = ("-P", "-m", "agent_worker")

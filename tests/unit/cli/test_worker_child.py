@@ -197,6 +197,31 @@ async def test_what_a_worker_started_in_its_group_ends_when_it_is_stopped(tmp_pa
     until("what it left is gone", lambda: not alive(pid))
 
 
+async def test_a_worker_that_does_not_leave_is_told_of_and_killed_in_bounded_time(
+    tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worker_child, "SLOW_S", 0.01)
+    monkeypatch.setattr(worker_child, "DRAIN_TIMEOUT_S", 0.26)
+    program = tmp_path / "own.py"
+    program.write_text(
+        "import os, signal, sys\n"
+        "signal.pthread_sigmask(signal.SIG_BLOCK, [signal.SIGTERM])\n"
+        "ready = int(sys.argv[sys.argv.index('--ready-fd') + 1])\n"
+        'os.write(ready, b\'{"ready": true, "identity": "cow"}\\n\')\n'
+        "signal.pause()\n",
+        encoding="utf-8",
+    )
+    worker = await start_worker(
+        [], dict(os.environ), verbose=False, meanwhile=_nothing, program=(str(program),)
+    )
+    await worker.stop(at_once=False)
+    assert worker.status == -signal.SIGKILL
+    assert capfd.readouterr().err == (
+        "the agent's process does not end yet, as when code of a tool or a hook keeps it; "
+        "it is killed in 0.25 s\n"
+    )
+
+
 @pytest.mark.parametrize(
     "line",
     ["'x' * 200_000", "'[' * 60_000 + '\\n'", "'none\\n'", '\'{"ready":true,"identity":7}\\n\''],
