@@ -30,6 +30,7 @@ from fisk_ai.sessions.places import root_directory
 from fisk_ai.toolkit import toolset
 from fisk_ai.toolkit.builtin import assemble
 from fisk_ai.toolkit.contract import Tool
+from fisk_ai.toolkit.environment import credential_values
 from fisk_ai.toolkit.fisk import LoadedApplication
 from fisk_ai.toolkit.fisk import load as load_application
 from fisk_ai.toolkit.selection import select
@@ -134,7 +135,10 @@ def read_settings(environ: Mapping[str, str]) -> Settings:
 
 
 def build_provider(
-    config: Config, settings: Settings, middlewares: tuple[llm.HttpMiddleware, ...] = ()
+    config: Config,
+    settings: Settings,
+    middlewares: tuple[llm.HttpMiddleware, ...] = (),
+    secrets: tuple[str, ...] = (),
 ) -> llm.Provider:
     """Build the model's provider; importing its library may take most of a second.
 
@@ -158,6 +162,7 @@ def build_provider(
             directory=str(config.directory),
             options=config.llm.options,
             middlewares=middlewares,
+            secrets=secrets,
         ),
     )
 
@@ -229,7 +234,8 @@ async def _together(
             introspecting = tasks.create_task(load_application(config, environ=place.environ))
             settings = await asyncio.to_thread(read_settings, place.environ)
             logs.begin(place.arguments, settings)
-            providing = tasks.create_task(_provider(config, settings, middlewares))
+            secrets = credential_values(place.environ, named=config.credential_names)
+            providing = tasks.create_task(_provider(config, settings, middlewares, secrets))
             serving = connection_options(config, place, settings)
             connecting = tasks.create_task(connect(serving))
     except ExceptionGroup as group:
@@ -239,11 +245,14 @@ async def _together(
 
 
 async def _provider(
-    config: Config, settings: Settings, middlewares: tuple[llm.HttpMiddleware, ...]
+    config: Config,
+    settings: Settings,
+    middlewares: tuple[llm.HttpMiddleware, ...],
+    secrets: tuple[str, ...],
 ) -> llm.Provider | None:
     if not config.takes_work:
         return None
-    return await asyncio.to_thread(build_provider, config, settings, middlewares)
+    return await asyncio.to_thread(build_provider, config, settings, middlewares, secrets)
 
 
 def _first(group: ExceptionGroup[FiskError]) -> FiskError:

@@ -143,3 +143,18 @@ def test_who_has_no_rights_over_other_processes_cannot_read_even_the_exported_ke
     assert seen.count("(kept)") == 2, "of the terminal and of the worker"
     assert "FISK_AI_NATS_URL" not in seen
     assert "sk-secret" not in seen
+
+
+def test_what_a_server_says_back_of_its_headers_and_of_the_key_is_not_printed(
+    agent: Agent, serve: Callable[..., str]
+) -> None:
+    words = "no team has the token gateway-hunter3 and the key sk-ant-hunter2"
+    url = serve({"status": 401, "error_type": "authentication_error", "error": words})
+    environ = {
+        "ANTHROPIC_API_KEY": "sk-ant-hunter2",
+        "ANTHROPIC_CUSTOM_HEADERS": "X-Token: Bearer gateway-hunter3",
+    }
+    done = agent.run("run", "--base-url", url, "go", environ=environ)
+    assert done.status == 1
+    assert "no team has the token *** and the key ***" in done.err
+    assert "hunter" not in done.err

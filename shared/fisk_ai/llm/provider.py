@@ -97,15 +97,17 @@ class ProviderConfig:
 
     ``call_timeout_s`` bounds one call with all its retries. ``directory`` is where relative
     paths in ``options`` start: the folder of ``agent.yaml``. ``middlewares`` see the traffic of a
-    provider that speaks HTTP; others ignore them.
+    provider that speaks HTTP; others ignore them. ``secrets`` are what the process knows beside
+    ``api_key`` that no error may hold, should a server say it back.
     """
 
-    api_key: str = ""
+    api_key: str = field(default="", repr=False)
     base_url: str = ""
     call_timeout_s: float = 120.0
     directory: str = "."
     options: Mapping[str, object] = field(default_factory=dict[str, object])
     middlewares: tuple[HttpMiddleware, ...] = ()
+    secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
 ProviderFactory = Callable[[ProviderConfig], Provider]

@@ -6,7 +6,8 @@ program, and a program may read any file its user may read. Rules: ``docs/refere
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -27,6 +28,9 @@ OTLP_CREDENTIALS = frozenset(
 
 OUR_CREDENTIALS = frozenset({"SLACK_APP_TOKEN", "SLACK_BOT_TOKEN"})
 """What the processes of this project read secrets from."""
+
+SECRET_LENGTH = 8
+"""Code points of the shortest secret that is looked for in texts."""
 
 BROKER_PREFIX = "FISK_AI_NATS_"
 """Begins every variable about our way to the broker; even an address may carry a password."""
@@ -58,6 +62,28 @@ def child_environment(
 def without_configured(environ: Mapping[str, str], config: Config) -> dict[str, str]:
     """Return ``environ`` without the variables in which ``config`` says that a secret is."""
     return {n: value for n, value in environ.items() if n not in config.credential_names}
+
+
+def credential_values(environ: Mapping[str, str], *, named: Iterable[str] = ()) -> tuple[str, ...]:
+    """Return the secrets of ``environ``, by the names above and those ``named`` besides.
+
+    Of a broker's address it is the password, and of headers their values; what is under
+    :data:`SECRET_LENGTH` is none, or any text would be full of holes.
+    """
+    names = credential_names(environ).union(named).intersection(environ)
+    found = (secret for name in names for secret in _secrets_in(name, environ[name]))
+    return tuple({secret for secret in found if len(secret) >= SECRET_LENGTH})
+
+
+def _secrets_in(name: str, value: str) -> Iterator[str]:
+    if name.startswith(BROKER_PREFIX):
+        yield from re.findall(r"://[^/]*?([^:/@]+)@", value)
+    elif name.endswith("HEADERS"):
+        for header in re.findall(r"[:=]([^\n,]*)", value):
+            yield header.strip()
+            yield from header.split()  # a scheme such as Bearer is seldom said back with it
+    else:
+        yield value.strip()
 
 
 def credential_names(environ: Mapping[str, str]) -> frozenset[str]:

@@ -37,6 +37,7 @@ from fisk_ai.testing.messages_endpoint import (
 )
 
 KEY = "sk-ant-hunter2"
+TOKEN = "gateway-hunter3"
 AT_ONCE = {"retry-after-ms": "1"}
 ONCE = {"x-should-retry": "false"}
 
@@ -186,6 +187,32 @@ async def test_each_refusal_of_the_api_is_an_outcome_of_its_own(
     assert error.failure == expected
     assert str(status) in str(error)
     assert KEY not in str(error)
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        failure(401, "authentication_error", f"the token {TOKEN} of key {KEY} is unknown"),
+        Answer(status=500, raw=f"<h1>who is {TOKEN} with {KEY}?</h1>".encode(), headers=ONCE),
+        Answer(raw=f'{{"role":"assistant","content":[{{"type":{{"{TOKEN}":"{KEY}"}}}}]}}'.encode()),
+        Answer(raw=f"{TOKEN} {KEY}".encode()),
+    ],
+    ids=["error", "page", "odd reply", "no reply"],
+)
+async def test_no_error_holds_a_secret_that_a_server_says_back(
+    endpoint: FakeMessagesEndpoint, answer: Answer
+) -> None:
+    endpoint.queue(answer)
+    config = ProviderConfig(api_key=KEY, base_url=endpoint.url, secrets=(TOKEN,))
+    assert KEY not in repr(config)
+    assert TOKEN not in repr(config)
+    model = AnthropicProvider(config)
+    with pytest.raises(ProviderError) as caught:
+        await model.call(REQUEST)
+    await model.close()
+    told = "".join(traceback.format_exception(caught.value))
+    assert KEY not in told
+    assert TOKEN not in told
 
 
 async def test_a_busy_api_is_asked_again_and_then_answers(endpoint: FakeMessagesEndpoint) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from fisk_ai.llm.anthropic.failures import ApiFailure, classify, read_failure, to_error
 from fisk_ai.llm.model import Request
+from fisk_ai.text.scrub import Scrub
 
 BASE = Request(model="claude-x", system_blocks=(), messages=(), tools=(), max_output_tokens=10)
 
@@ -82,7 +83,7 @@ def test_a_400_hints_at_the_settings_that_were_sent(
     hints: list[str],
 ) -> None:
     request = replace(BASE, thinking=thinking, reasoning_effort=effort)
-    text = str(to_error(ApiFailure(400, "invalid_request_error", "bad"), request, secret=""))
+    text = str(to_error(ApiFailure(400, "invalid_request_error", "bad"), request, scrub=Scrub()))
     assert text.startswith("the model API answered 400 (invalid_request_error): bad (")
     for hint in hints:
         assert hint in text
@@ -98,38 +99,38 @@ def test_a_400_hints_at_the_settings_that_were_sent(
     ],
 )
 def test_a_refused_key_or_model_is_told_with_its_setting(status: int, hint: str) -> None:
-    text = str(to_error(ApiFailure(status, "kind", "bad"), BASE, secret=""))
+    text = str(to_error(ApiFailure(status, "kind", "bad"), BASE, scrub=Scrub()))
     assert text.startswith(f"the model API answered {status} (kind): bad (check ")
     assert hint in text
 
 
 @pytest.mark.parametrize("words", TOO_LONG)
 def test_a_conversation_without_room_is_told_with_what_helps(words: str) -> None:
-    text = str(to_error(ApiFailure(400, "kind", words), BASE, secret=""))
+    text = str(to_error(ApiFailure(400, "kind", words), BASE, scrub=Scrub()))
     helps = "begin a new conversation, or set llm.model to a model with more room"
     assert text == f"the model API answered 400 (kind): {words} ({helps})"
 
 
 def test_a_request_too_large_for_any_model_is_told_with_what_helps() -> None:
-    text = str(to_error(ApiFailure(413, "request_too_large", "over 32 MB"), BASE, secret=""))
+    text = str(to_error(ApiFailure(413, "request_too_large", "over 32 MB"), BASE, scrub=Scrub()))
     assert text.endswith(": over 32 MB (begin a new conversation)")
 
 
 @pytest.mark.parametrize("status", [413, 429, 500])
 def test_no_other_status_is_hinted_at(status: int) -> None:
     request = replace(BASE, thinking=True, reasoning_effort="high")
-    text = str(to_error(ApiFailure(status, "kind", "bad"), request, secret=""))
+    text = str(to_error(ApiFailure(status, "kind", "bad"), request, scrub=Scrub()))
     assert text == f"the model API answered {status} (kind): bad"
 
 
 def test_a_400_without_such_settings_is_left_alone() -> None:
-    text = str(to_error(ApiFailure(400, "kind", "bad"), BASE, secret=""))
+    text = str(to_error(ApiFailure(400, "kind", "bad"), BASE, scrub=Scrub()))
     assert text == "the model API answered 400 (kind): bad"
 
 
 def test_a_server_that_repeats_the_key_does_not_give_it_away() -> None:
     failure = ApiFailure(401, "kind", "no such key: sk-secret!")
-    text = str(to_error(failure, BASE, secret="sk-secret"))
+    text = str(to_error(failure, BASE, scrub=Scrub("sk-secret")))
     assert "sk-secret" not in text
     assert "***" in text
 
@@ -160,13 +161,15 @@ def test_no_spelling_of_the_key_comes_through_in_whole_or_in_part(
         "body": lambda: read_failure(401, words.encode("utf-8", "surrogatepass")),
         "escaped": lambda: read_failure(401, json.dumps({"detail": words}).encode()),
     }[place]()
-    shown = str(to_error(failure, BASE, secret=SECRET))
+    shown = str(to_error(failure, BASE, scrub=Scrub(SECRET)))
     assert "Q" not in shown
 
 
 def test_words_that_are_no_explanation_are_not_read() -> None:
     text = str(
-        to_error(ApiFailure(500, "t", "\x1b[0m" * 20_000 + "sk-sec"), BASE, secret="sk-secret")
+        to_error(
+            ApiFailure(500, "t", "\x1b[0m" * 20_000 + "sk-sec"), BASE, scrub=Scrub("sk-secret")
+        )
     )
     assert text == "the model API answered 500 (t): an explanation too long to be shown"
 
@@ -174,7 +177,9 @@ def test_words_that_are_no_explanation_are_not_read() -> None:
 def test_what_a_server_says_is_cleaned_and_bounded() -> None:
     text = str(
         to_error(
-            ApiFailure(500, "\x1b[2J" * 99, "\x1b]0;x\x07a\n\u202eb" + "y" * 9999), BASE, secret=""
+            ApiFailure(500, "\x1b[2J" * 99, "\x1b]0;x\x07a\n\u202eb" + "y" * 9999),
+            BASE,
+            scrub=Scrub(),
         )
     )
     assert "\x1b" not in text

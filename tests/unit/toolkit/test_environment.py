@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from fisk_ai.config import Config
-from fisk_ai.toolkit.environment import child_environment, without_configured
+from fisk_ai.toolkit.environment import child_environment, credential_values, without_configured
 
 SECRETS = [
     "ANTHROPIC_API_KEY",
@@ -71,3 +71,24 @@ def test_a_secret_that_only_the_configuration_names_goes_too() -> None:
     inherited = {"EMBED_KEY": "secret", "EMBED_KEYS": "another name"}
     assert without_configured(inherited, config) == {"EMBED_KEYS": "another name"}
     assert without_configured(inherited, Config()) == inherited
+
+
+def test_the_secrets_of_an_environment_are_found_by_their_names() -> None:
+    environ = {
+        "ANTHROPIC_API_KEY": " sk-ant-hunter2\n",
+        "ANTHROPIC_AUTH_TOKEN": "short",
+        "ANTHROPIC_CUSTOM_HEADERS": "X-Team: moo\nAuthorization: Bearer gateway-hunter3",
+        "OTEL_EXPORTER_OTLP_HEADERS": "a=exporter-hunter4,b=c",
+        "FISK_AI_NATS_URL": "nats://user:broker-hunter5@host:4222",
+        "FISK_AI_NATS_SERVER": "/usr/bin/nats-server",
+        "EMBEDDINGS": "embeddings-hunter6",
+        "PATH": "/usr/bin:/usr/local/bin",
+    }
+    assert {*credential_values(environ, named=["EMBEDDINGS", "NONE"])} == {
+        "sk-ant-hunter2",
+        "Bearer gateway-hunter3",
+        "gateway-hunter3",
+        "exporter-hunter4",
+        "broker-hunter5",
+        "embeddings-hunter6",
+    }

@@ -1,7 +1,7 @@
 """What went wrong at the API, in the words and the classes a caller can act on.
 
 The class decides whether a caller waits, asks an operator or starts a new conversation. The text
-is the API's own: cleaned, then without the key should a server repeat it, then cut. In another
+is the API's own: cleaned, then without the secrets that a server repeats, then cut. In another
 order cleaning would join a key that was sent in pieces, and a cut could leave a part of one.
 """
 
@@ -19,6 +19,7 @@ from fisk_ai.llm.model import Request
 from fisk_ai.text import rawjson
 from fisk_ai.text.duration import go_duration
 from fisk_ai.text.sanitise import for_terminal
+from fisk_ai.text.scrub import Scrub
 
 TEXT_LIMIT: Final = 1000
 """Code points of a server's own words that an error carries."""
@@ -121,13 +122,13 @@ def exceeds_context(failure: ApiFailure) -> bool:
     return failure.kind == "request_too_large" or bool(_CONTEXT.search(failure.message))
 
 
-def to_error(failure: ApiFailure, request: Request, *, secret: str) -> ProviderError:
+def to_error(failure: ApiFailure, request: Request, *, scrub: Scrub) -> ProviderError:
     """Return the error for what the API said about ``request``."""
     if 300 <= failure.status < 400:
         return _redirected(failure)
-    words = said(failure.message, TEXT_LIMIT, secret=secret) or "no explanation"
+    words = said(failure.message, TEXT_LIMIT, scrub=scrub) or "no explanation"
     status = f"answered {failure.status}" if failure.status else "broke off"
-    kind = said(failure.kind, KIND_LIMIT, secret=secret)
+    kind = said(failure.kind, KIND_LIMIT, scrub=scrub)
     named = f" ({kind})" if kind else ""
     failed = classify(failure)
     hint = _remedy(failed, failure, request)
@@ -150,19 +151,12 @@ def _wait(failure: ApiFailure) -> str:
     return f" (it asks to wait {told})"
 
 
-def said(words: str, limit: int, *, secret: str) -> str:
-    """Return a server's words as one line of at most ``limit`` code points, without the key."""
+def said(words: str, limit: int, *, scrub: Scrub) -> str:
+    """Return a server's words as one line of at most ``limit`` code points, without secrets."""
     if len(words) > READ_LIMIT:
         return TOO_LONG
-    line = for_terminal(words, READ_LIMIT)
-    if secret:
-        line = _spelled(secret).sub("***", line)
+    line = scrub.hide(for_terminal(words, READ_LIMIT))
     return line if len(line) <= limit else line[:limit] + "…"
-
-
-def _spelled(secret: str) -> re.Pattern[str]:
-    """Match a key, which is visible ASCII, with anything in between that is not."""
-    return re.compile(r"[^\x21-\x7e]*".join(re.escape(character) for character in secret))
 
 
 def _remedy(failed: ProviderFailure, failure: ApiFailure, request: Request) -> str:

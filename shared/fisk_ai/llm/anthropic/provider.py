@@ -30,13 +30,14 @@ from fisk_ai.llm.anthropic.base_url import (
 from fisk_ai.llm.anthropic.codec import response_from_wire
 from fisk_ai.llm.anthropic.declared import CAPABILITIES
 from fisk_ai.llm.anthropic.events import events
-from fisk_ai.llm.anthropic.failures import ApiError, to_error
+from fisk_ai.llm.anthropic.failures import TEXT_LIMIT, ApiError, said, to_error
 from fisk_ai.llm.anthropic.params import build_params, size_hint
 from fisk_ai.llm.anthropic.stream import Assembly
 from fisk_ai.llm.model import Request, Response
 from fisk_ai.llm.provider import OPTIONS_KEY, Capabilities, DeltaSink, ProviderConfig
 from fisk_ai.text.duration import go_duration
 from fisk_ai.text.gojson import dumps
+from fisk_ai.text.scrub import Scrub
 
 if TYPE_CHECKING:
     from fisk_ai.llm.anthropic.sdk import Transport
@@ -65,7 +66,7 @@ class _Call:
 class AnthropicProvider:
     """Asks models over the Messages API; one instance serves many runs."""
 
-    __slots__ = ("_api_key", "_call_timeout_s", "_transport")
+    __slots__ = ("_call_timeout_s", "_scrub", "_transport")
 
     def __init__(self, config: ProviderConfig) -> None:
         """Check the settings and begin to load the SDK.
@@ -74,7 +75,7 @@ class AnthropicProvider:
             ConfigError: no key, an address that may not be used, or an option.
         """
         options.decode("anthropic llm", config.options, _Options, key=OPTIONS_KEY)
-        self._api_key = _checked_key(config.api_key)
+        self._scrub = Scrub(_checked_key(config.api_key), *config.secrets)
         self._call_timeout_s = config.call_timeout_s
         base_url = check_base_url(config.base_url) or DEFAULT_BASE_URL
         if sends_key_in_clear(base_url):
@@ -103,7 +104,7 @@ class AnthropicProvider:
                 raise
             raise self._out_of_time(request, attempts) from exc
         except ApiError as exc:
-            raise to_error(exc.failure, request, secret=self._api_key) from exc
+            raise to_error(exc.failure, request, scrub=self._scrub) from exc
 
     def _out_of_time(self, request: Request, attempts: Attempts) -> ProviderError:
         """Return the error of a call that took too long; a failed attempt is the reason if any."""
@@ -111,7 +112,7 @@ class AnthropicProvider:
         if attempts.last is None:
             text = f"the model did not answer within {setting}"
             return ProviderError(text, failure="timeout")
-        error = to_error(attempts.last, request, secret=self._api_key)
+        error = to_error(attempts.last, request, scrub=self._scrub)
         return ProviderError(f"{error}; not answered again within {setting}", failure=error.failure)
 
     async def close(self) -> None:
@@ -133,7 +134,9 @@ class AnthropicProvider:
                 raw = await _streamed(call, body, on_delta)
             return await _read(raw)
         except ValueError as exc:
-            raise ProviderError(f"the model's reply cannot be read: {exc}") from exc
+            why = said(str(exc), TEXT_LIMIT, scrub=self._scrub)
+            # Without its cause, which holds the server's words as they are.
+            raise ProviderError(f"the model's reply cannot be read: {why}") from None
 
 
 async def _written(request: Request, *, streamed: bool) -> bytes:
