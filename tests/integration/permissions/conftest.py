@@ -64,7 +64,7 @@ def prints(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Printed]
     @cache
     def printed(text: str) -> Printed:
         file = tmp_path_factory.mktemp("printed") / "agent.yaml"
-        file.write_text(text.format(application="/bin/true"))
+        file.write_text(text)
         out = io.StringIO()
         with contextlib.redirect_stdout(out):
             assert provision.execute(["--permissions", "--config", str(file)]) == 0
@@ -81,7 +81,8 @@ async def runs(
     async with AsyncExitStack() as running:
 
         async def run(text: str) -> RoleFleet:
-            shop.write("agent.yaml", text.format(application=shop.application.path))
+            text = text.format(application=shop.application.path)
+            shop.write("agent.yaml", text)
             printed = prints(text)
             server = running_server(
                 tmp_path / "server", printed.runnable(tmp_path / "js"), environ=printed.passwords
