@@ -16,11 +16,8 @@ from fisk_ai.bus.options import ConnectOptions
 from fisk_ai.bus.provisioning import Finding, apply, look
 from fisk_ai.bus.wishes import StreamWish, Wish
 from fisk_ai.errors import SetupError, StreamError
-from fisk_ai.sessions.stream_place import MESSAGE_SIZE_BYTES
+from fisk_ai.sessions.stream_place import MESSAGE_SIZE_BYTES, SERVER_NEEDED
 from fisk_ai.text.sanitise import for_terminal
-
-OLDEST_SERVER: Final = (2, 14)
-"""Older ones do not know the fence that keeps two writers of a session apart."""
 
 LINE_LIMIT: Final = 1_000
 
@@ -85,11 +82,11 @@ def _say(wish: Wish, line: str) -> None:
 def _require_fit(version: str, max_payload: int, options: ConnectOptions) -> None:
     """Refuse a server on which sessions would not be safe, or fail in the middle."""
     found = re.match(r"(\d+)\.(\d+)", version)
-    if found is None or (int(found[1]), int(found[2])) < OLDEST_SERVER:
-        oldest = ".".join(map(str, OLDEST_SERVER))
+    needed = tuple(map(int, SERVER_NEEDED.split(".")))
+    if found is None or (int(found[1]), int(found[2])) < needed:
         raise SetupError(
             f"{options.place()} runs nats-server {for_terminal(version, 40) or 'of no version'};"
-            f" {oldest} or newer is needed",
+            f" {SERVER_NEEDED} or newer is needed",
             key="nats_context",
         )
     if max_payload < MESSAGE_SIZE_BYTES:

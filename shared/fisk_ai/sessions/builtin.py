@@ -20,7 +20,8 @@ def _stream(config: StoreConfig) -> store.Store:
     from fisk_ai.sessions.presence import Presence  # noqa: PLC0415
 
     js = required(config.js)
-    return StreamStore(js, name, config.presence or Presence(js.connection, config.identity))
+    presence = config.presence or Presence(js.connection, config.identity)
+    return StreamStore(js, name, presence, read_only=config.read_only)
 
 
 store.register("file", _file, check=directory_of)

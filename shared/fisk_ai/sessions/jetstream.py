@@ -47,11 +47,17 @@ ROWS_AT_ONCE: Final = 64
 class StreamStore:
     """Keeps each record as one message of a stream."""
 
-    def __init__(self, js: JetStream, stream: str, presence: Presence) -> None:
-        """Use ``stream``, which :meth:`bind` looks at before anything else is done."""
+    def __init__(
+        self, js: JetStream, stream: str, presence: Presence, *, read_only: bool = False
+    ) -> None:
+        """Use ``stream``, which :meth:`bind` looks at before anything else is done.
+
+        ``read_only`` is for who records nothing, and may have no right to.
+        """
         self._js = js
         self._stream = stream
         self._presence = presence
+        self._read_only = read_only
         self._bound: Place | None = None
 
     def info(self) -> StoreInfo:
@@ -60,7 +66,7 @@ class StreamStore:
 
     async def bind(self) -> None:
         """Check the stream; see :class:`fisk_ai.sessions.store.Store`."""
-        self._bound = await stream_place.bind(self._js, self._stream)
+        self._bound = await stream_place.bind(self._js, self._stream, writes=not self._read_only)
 
     async def create(self, run_id: str, meta: Meta) -> StreamJournal:
         """Open a new session; see :class:`fisk_ai.sessions.store.Store`."""

@@ -14,11 +14,15 @@ from typing import Final
 from fisk_ai.bus.jetstream import NO_STREAM, JetStream
 from fisk_ai.bus.stream_info import StreamConfig
 from fisk_ai.errors import BusError, SetupError, StreamError
+from fisk_ai.sessions.fence_proof import keeps_fence
 from fisk_ai.sessions.stream_option import OPTION_KEY, creation, subjects_of
 from fisk_ai.text.ids import valid_session_id
 
 MESSAGE_SIZE_BYTES: Final = 1_048_576
 """What stream and server must take; less passes the first records and fails in mid-run."""
+
+SERVER_NEEDED: Final = "2.14"
+"""The oldest that is known to keep the fence of sessions."""
 
 META: Final = "_meta"
 """Last token of the subject of a session's first record; no number can be mistaken for it."""
@@ -60,8 +64,10 @@ def seq_of(subject: str) -> int:
     return int(last) if last.isascii() and last.isdecimal() and len(last) < 20 else 0
 
 
-async def bind(js: JetStream, stream: str) -> Place:
+async def bind(js: JetStream, stream: str, *, writes: bool) -> Place:
     """Look at the stream and return it as a place for sessions.
+
+    Whoever ``writes`` has the server prove first that it keeps the fence between two writers.
 
     Raises:
         SetupError: there is none, or it could lose or overwrite a record; says what to change.
@@ -82,7 +88,23 @@ async def bind(js: JetStream, stream: str) -> Place:
             f"its server takes messages of at most {js.connection.max_payload} bytes, raise"
             f" max_payload to {MESSAGE_SIZE_BYTES} or more",
         )
-    return Place(js, stream, _prefix(info.config))
+    place = Place(js, stream, _prefix(info.config))
+    if writes:
+        await _require_fence(place)
+    return place
+
+
+async def _require_fence(place: Place) -> None:
+    try:
+        kept = await keeps_fence(place.js, place.prefix)
+    except BusError as exc:
+        raise _unusable(place.stream, str(exc)) from exc
+    if not kept:
+        raise _unusable(
+            place.stream,
+            "its server lets two writers of a session record side by side; run nats-server"
+            f" {SERVER_NEEDED} or newer",
+        )
 
 
 def _prefix(config: StreamConfig) -> str:
