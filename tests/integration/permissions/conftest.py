@@ -113,3 +113,9 @@ async def fleet(bare: RoleFleet) -> RoleFleet:
 async def whole(runs: Runs) -> RoleFleet:
     """A broker of every role there is; nothing was made on it."""
     return await runs(MORE)
+
+
+@pytest.fixture
+def more() -> str:
+    """The configuration of every role there is."""
+    return MORE.format(application="/bin/true")
