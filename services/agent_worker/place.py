@@ -36,7 +36,8 @@ def connection_options(config: Config, place: Place, settings: Settings) -> Conn
         ConfigError, SetupError: the context cannot be used, or there is neither.
     """
     name = "" if place.arguments.hosted else config.nats_context
-    return _bounded(_reached(name, config.identity, place, settings), place, settings)
+    options = _bounded(_reached(name, config.identity, place, settings), place, settings)
+    return replace(options, inbox_prefix=settings.nats_inbox_prefix or options.inbox_prefix)
 
 
 def storage_options(
@@ -45,7 +46,7 @@ def storage_options(
     """Return where this worker keeps what ``context`` is named for.
 
     The broker of a hosted worker is its terminal's own and keeps nothing, so that only a context
-    counts there. A context of its own is another user of the broker, with inboxes of its own.
+    counts there.
 
     Raises:
         ConfigError, SetupError: the context cannot be used, or there is none.
@@ -61,10 +62,7 @@ def storage_options(
         options = contexts.load(context, place.environ).options(purpose)
     else:
         options = _reached(context, purpose, place, settings)
-    bounded = _bounded(options, place, settings)
-    if context != config.nats_context and options.inbox_prefix != DEFAULT_INBOX:
-        return replace(bounded, inbox_prefix=options.inbox_prefix)
-    return bounded
+    return _bounded(options, place, settings)
 
 
 def _reached(name: str, purpose: str, place: Place, settings: Settings) -> ConnectOptions:
@@ -78,10 +76,15 @@ def _reached(name: str, purpose: str, place: Place, settings: Settings) -> Conne
 
 
 def _bounded(options: ConnectOptions, place: Place, settings: Settings) -> ConnectOptions:
+    """Return a connection beside the one served on: its context may be another user's.
+
+    Such a user has inboxes of its own; the setting is for the one who serves.
+    """
     hosted = place.arguments.hosted
+    own = options.inbox_prefix != DEFAULT_INBOX
     return replace(
         options,
-        inbox_prefix=settings.nats_inbox_prefix or options.inbox_prefix,
+        inbox_prefix=options.inbox_prefix if own else settings.nats_inbox_prefix or DEFAULT_INBOX,
         connect_timeout_s=HOSTED_START_TIMEOUT_S if hosted else settings.start_timeout,
         accepted_prefixes=settings.inbox_prefixes,
     )
