@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from fisk_ai.bus.jetstream import JetStream
@@ -29,3 +30,18 @@ async def sessions_stream(js: JetStream) -> str:
 async def memory_bucket(js: JetStream) -> str:
     await provision(js, bucket_wish("FISK_MEMORY", replicas=1))
     return "FISK_MEMORY"
+
+
+@pytest.fixture
+async def task_bucket(js: JetStream) -> str:
+    """A bucket as the documented command makes one."""
+    config = {
+        "name": "KV_FISK_TASKS",
+        "subjects": ["$KV.FISK_TASKS.>"],
+        "max_msgs_per_subject": 1,
+        "discard": "new",
+        "allow_rollup_hdrs": True,
+        "deny_delete": True,
+    }
+    await js.api("STREAM.CREATE.KV_FISK_TASKS", config, msgspec.Raw)
+    return "FISK_TASKS"

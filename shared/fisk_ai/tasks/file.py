@@ -66,6 +66,9 @@ class FileTasks:
         """Name the backend; never the path."""
         return StoreInfo("file")
 
+    async def bind(self) -> None:
+        """Do nothing: the directory was looked at when this was made."""
+
     async def submit(self, request: bytes) -> Task:
         """Keep a request; see :class:`fisk_ai.tasks.store.TaskStore`."""
         made = tasks.submitted(request, time=rfc3339_now())

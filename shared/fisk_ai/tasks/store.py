@@ -9,15 +9,18 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from fisk_ai.registry import Registry
 from fisk_ai.tasks.task import Task
 
+if TYPE_CHECKING:
+    from fisk_ai.bus.jetstream import JetStream
+
 
 @dataclass(frozen=True, slots=True)
 class StoreInfo:
-    """Which backend this is; ``location`` is empty for files, never a path."""
+    """Which backend this is; ``location`` is a bucket, and empty for files: never a path."""
 
     backend: str
     location: str = ""
@@ -28,6 +31,14 @@ class TaskStore(Protocol):
 
     def info(self) -> StoreInfo:
         """Name the backend."""
+        ...
+
+    async def bind(self) -> None:
+        """Look once, before the first use, whether this place is fit for tasks.
+
+        Raises:
+            SetupError: it is not, with what to change.
+        """
         ...
 
     async def submit(self, request: bytes) -> Task:
@@ -65,10 +76,14 @@ class TaskStore(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TaskConfig:
-    """What a backend may need; ``store_dir`` is the base of relative paths, when there is one."""
+    """What a backend may need; ``store_dir`` is the base of relative paths, when there is one.
+
+    ``js`` is the broker of those who opened one.
+    """
 
     options: Mapping[str, object] = field(default_factory=dict[str, object])
     store_dir: Path | None = None
+    js: JetStream | None = None
 
 
 _backends: Registry[TaskConfig, TaskStore] = Registry("task store backend", key="backend")
@@ -77,3 +92,4 @@ register = _backends.register
 names = _backends.names
 check = _backends.check
 new = _backends.new
+needs_broker = _backends.needs_broker

@@ -38,7 +38,7 @@ def test_a_relative_directory_is_below_the_base(
 
 def test_an_unknown_backend_is_refused_with_the_known_ones() -> None:
     with pytest.raises(
-        ConfigError, match=r'unknown task store backend "x": known backends are \[file\]'
+        ConfigError, match=r'unknown task store backend "x": known backends are \[file jetstream\]'
     ):
         registered.new("x", TaskConfig())
 
