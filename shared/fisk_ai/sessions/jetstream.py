@@ -66,7 +66,8 @@ class StreamStore:
 
     async def bind(self) -> None:
         """Check the stream; see :class:`fisk_ai.sessions.store.Store`."""
-        self._bound = await stream_place.bind(self._js, self._stream, writes=not self._read_only)
+        proves = not self._read_only and self._bound is None  # once is enough
+        self._bound = await stream_place.bind(self._js, self._stream, writes=proves)
 
     async def create(self, run_id: str, meta: Meta) -> StreamJournal:
         """Open a new session; see :class:`fisk_ai.sessions.store.Store`."""

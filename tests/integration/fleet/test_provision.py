@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 from collections.abc import Mapping
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -13,6 +16,7 @@ from fisk_ai.memory.bucket_option import BucketOption
 from fisk_ai.memory.jetstream import BucketMemory
 from fisk_ai.sessions.jetstream import StreamStore
 from fisk_ai.sessions.presence import Presence
+from fisk_ai.testing.broker import running_server
 from fisk_ai.testing.session_records import write
 from fisk_ai.testing.workshop import Types, Workshop
 
@@ -112,6 +116,52 @@ async def test_what_could_lose_something_is_refused_and_the_rest_is_done(
     after = (await bare.stream("RUNS")).config
     for name in changes:
         assert getattr(after, name) == getattr(before, name)
+
+
+async def test_what_the_broker_will_not_do_is_told_once_and_the_rest_is_done(
+    fleet: Workshop, bare: JetStream, fleet_types: Types
+) -> None:
+    await bare.api(
+        "STREAM.CREATE.ALL", {"name": "ALL", "subjects": ["fisk.sessions.>"]}, msgspec.Raw
+    )
+    done = await fleet_types("provision", "--apply", FISK_AI_NATS_URL=fleet.url)
+    failed, made = done.err.splitlines()
+    assert (done.code, made) == (1, "KV_MEM: created")
+    assert failed.startswith("RUNS: failed: STREAM.CREATE.RUNS: ")
+    assert "overlap" in failed
+
+
+async def test_a_broker_whose_messages_are_too_small_is_refused(
+    fleet: Workshop, fleet_types: Types, tmp_path: Path
+) -> None:
+    small = (
+        f'listen: "127.0.0.1:-1"\nmax_payload: 1048575\njetstream: {{store_dir: "{tmp_path}/s"}}'
+    )
+    async with running_server(tmp_path / "small", small) as url:
+        done = await fleet_types("provision", "--apply", FISK_AI_NATS_URL=url)
+    assert done.code == 1
+    assert "takes messages of at most 1048575 bytes; raise max_payload" in done.err
+
+
+async def test_an_older_broker_is_refused_with_the_version_needed(
+    fleet: Workshop, fleet_types: Types
+) -> None:
+    async def old(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        told = {"server_id": "S", "version": "2.13.9", "max_payload": 1 << 21, "headers": True}
+        writer.write(b"INFO " + json.dumps(told).encode() + b"\r\n")
+        while line := await reader.readline():
+            if line.startswith(b"PING"):
+                writer.write(b"PONG\r\n")
+        writer.close()
+
+    server = await asyncio.start_server(old, "127.0.0.1", 0)
+    async with server:
+        port: int = server.sockets[0].getsockname()[1]
+        done = await fleet_types(
+            "provision", "--apply", FISK_AI_NATS_URL=f"nats://127.0.0.1:{port}"
+        )
+    assert done.code == 1
+    assert "runs nats-server 2.13.9; 2.14 or newer is needed" in done.err
 
 
 async def test_an_agent_that_keeps_files_needs_nothing(fleet: Workshop, fleet_types: Types) -> None:

@@ -436,3 +436,15 @@ async def test_a_key_that_is_locked_is_told_and_nobody_is_asked_for_its_password
     context = write(cert=str(certificate), key=str(locked_key))
     with pytest.raises(SetupError, match="its cert with its key cannot be used: the key is locked"):
         await connect(context.options("test"))
+
+
+@pytest.mark.parametrize("named", ["prod", ""])
+def test_the_inboxes_of_a_command_are_those_of_its_variable_before_the_contexts(
+    write: Write, environ: dict[str, str], named: str
+) -> None:
+    write(url="nats://a:1", inbox_prefix="_INBOX_context")
+    environ["FISK_AI_NATS_URL"] = "nats://b:2"
+    told = contexts.from_environment(named, "test", environ)
+    assert told.inbox_prefix == ("_INBOX_context" if named else "_INBOX")
+    environ["FISK_AI_NATS_INBOX_PREFIX"] = "_INBOX_peer"
+    assert contexts.from_environment(named, "test", environ).inbox_prefix == "_INBOX_peer"
