@@ -52,10 +52,15 @@ def keeping(bucket: str, keys: str) -> tuple[str, ...]:
 
 
 def provisioning(wish: Wish) -> tuple[str, ...]:
-    """Return what it takes to make and change an object; nobody is let to remove one."""
+    """Return what it takes to make and change an object; nobody is let to remove one.
+
+    The ``nats`` tool asks for the account before it makes a bucket.
+    """
     if isinstance(wish, StreamWish):
         verbs = ("INFO", "CREATE", "UPDATE")
         rights = tuple(f"{API_PREFIX}.STREAM.{verb}.{wish.name}" for verb in verbs)
-        return (*FINDING, *rights) if wish.found_by else rights
+        finding = FINDING if wish.found_by else ()
+        account = (f"{API_PREFIX}.INFO",) if wish.name.startswith(STREAM_PREFIX) else ()
+        return (*finding, *account, *rights)
     verbs = ("INFO", "DURABLE.CREATE")
     return tuple(f"{API_PREFIX}.CONSUMER.{verb}.{wish.place}" for verb in verbs)

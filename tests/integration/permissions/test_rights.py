@@ -158,6 +158,7 @@ MAY = {
         "remove a session",
         "make the session stream",
         "change the session stream",
+        "count streams",
         "hear an operator's inbox",
         "hear jobs",
     },

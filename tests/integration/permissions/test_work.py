@@ -13,6 +13,7 @@ from fisk_ai.a2a.messages import (
     RequestPrompt,
     Result,
     Sender,
+    ToolRequest,
     request_header,
 )
 from fisk_ai.a2a.tool_client import call_tool
@@ -109,12 +110,18 @@ async def test_a_reply_subject_outside_the_accepted_prefixes_gets_no_answer_and_
 ) -> None:
     fleet.shop.write("script.yaml", REMEMBERS)
     await fleet.start()
-    body = codec.encode(DiscoveryRequest(**request_header(Sender(name="peer"), "watchman")))
+    header = request_header(Sender(name="peer"), "watchman")
+    asked = {
+        subjects.discovery("watchman"): DiscoveryRequest(**header),
+        subjects.task("watchman"): RequestPrompt(**header, prompt="look"),
+        subjects.tool("watchman"): ToolRequest(**header, name="report"),
+    }
     async with fleet.connected("peer") as peer, fleet.connected("operator") as operator:
         js = JetStream(operator)
         before = await js.stream("RUNS")
-        for reply in FOREIGN:
-            await peer.publish_request(subjects.discovery("watchman"), body, reply=reply)
+        for subject, request in asked.items():
+            for reply in FOREIGN:
+                await peer.publish_request(subject, codec.encode(request), reply=reply)
         assert (await AgentClient(peer, "watchman", "peer").card(5)).model == "test-model"
         assert (await js.stream("RUNS")).last_seq == before.last_seq
         assert (await js.stream("KV_MEM")).messages == 0
