@@ -48,7 +48,7 @@ async def run(
     try:
         service = await built.connection.service(config.identity)
         with config.placing():
-            endpoints = Endpoints.of(config, built, service, human_paced=not arguments.no_operator)
+            endpoints = Endpoints.of(config, built, service, arguments)
         await endpoints.start_answering()
         imported = await _imported(config, built)
         built.debug.begin()
@@ -122,7 +122,7 @@ def _runner(
     """Return what runs prompts; ``None`` for an agent that answers none."""
     if built.provider is None or built.stores is None:
         return None
-    return build_runner(
+    runner = build_runner(
         Resources(
             config=config,
             provider=built.provider,
@@ -138,6 +138,7 @@ def _runner(
             verbose=arguments.verbose,
         )
     )
+    return built.runs.noting(runner)
 
 
 async def _imported(config: Config, built: Built) -> Imported:

@@ -16,9 +16,11 @@ from agent_worker import logs
 from agent_worker.additions import Additions
 from agent_worker.arguments import Arguments
 from agent_worker.debug_files import DebugFiles
+from agent_worker.operators.door import Door
+from agent_worker.operators.runs import Runs
 from agent_worker.place import Place, connection_options
 from agent_worker.storage import Storage
-from agent_worker.stores import Stores, open_at_broker, open_local
+from agent_worker.stores import Stores, answer_for, open_at_broker, open_local
 from fisk_ai.bus.connection import Connection, connect
 from fisk_ai.bus.options import URL_VARIABLE, ConnectOptions
 from fisk_ai.config import Broker, Config, Mode, load
@@ -27,6 +29,7 @@ from fisk_ai.llm import builtin as _providers
 from fisk_ai.llm import provider as llm
 from fisk_ai.memory.store import MemoryStore
 from fisk_ai.sessions.places import root_directory
+from fisk_ai.sessions.presence import Presence
 from fisk_ai.toolkit import toolset
 from fisk_ai.toolkit.builtin import assemble
 from fisk_ai.toolkit.contract import Tool
@@ -49,6 +52,7 @@ REGISTERED = _providers
 class Built:
     """Everything a worker serves with; all of it is this process's own to close.
 
+    ``runs`` are the runs that go on.
     ``tools`` are this process's own, before any of a peer's; ``peers_wait_s`` is how long peers are
     waited for. An agent that takes no work runs
     nothing: it has neither a model nor stores.
@@ -57,6 +61,7 @@ class Built:
     provider: llm.Provider | None
     application: LoadedApplication
     stores: Stores | None
+    runs: Runs
     connection: Connection
     storage: Storage
     debug: DebugFiles
@@ -102,8 +107,12 @@ async def build(config: Config, place: Place, additions: Additions) -> Built:
     debug = DebugFiles(config, place.arguments)
     base = await _together(config, place, debug.middlewares)
     storage = base.storage(config, place)
+    live = Runs()
+    door = Door(config.identity, live)
     try:
-        stores = local or (await open_at_broker(config, place, storage) if runs else None)
+        stores = local or (await open_at_broker(config, place, storage, door) if runs else None)
+        if stores is not None and not place.arguments.hosted:
+            answer_for(stores, Presence(base.connection, config.identity, door=door))
         memory = stores.memory if stores is not None else None
         tools = assemble_tools(config, base.application, memory, additions)
     except FiskError:
@@ -114,6 +123,7 @@ async def build(config: Config, place: Place, additions: Additions) -> Built:
         provider=base.provider,
         application=base.application,
         stores=stores,
+        runs=live,
         connection=base.connection,
         storage=storage,
         debug=debug,

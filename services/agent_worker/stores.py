@@ -6,16 +6,18 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from agent_worker.place import Place
+from fisk_ai.bus.connection import Connection
 from fisk_ai.bus.jetstream import JetStream
 from fisk_ai.config import Config
 from fisk_ai.memory.store import MemoryConfig, MemoryStore
 from fisk_ai.sessions import choice
 from fisk_ai.sessions import store as sessions
+from fisk_ai.sessions.file import FileStore
 from fisk_ai.sessions.places import StoreConfig
+from fisk_ai.sessions.presence import Door, Presence
 
 if TYPE_CHECKING:
     from agent_worker.storage import Storage
-    from fisk_ai.sessions.presence import Presence
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +39,10 @@ async def open_local(config: Config, place: Place) -> Stores | None:
     return await _opened(config, place, StoreConfig(), None)
 
 
-async def open_at_broker(config: Config, place: Place, storage: Storage) -> Stores:
+async def open_at_broker(config: Config, place: Place, storage: Storage, door: Door) -> Stores:
     """Open the stores of an agent that keeps sessions, memories or both at a broker.
+
+    ``door`` serves what operators ask of sessions that are held here.
 
     Raises:
         ConfigError, SetupError: one cannot be used, or its broker not be reached.
@@ -47,21 +51,22 @@ async def open_at_broker(config: Config, place: Place, storage: Storage) -> Stor
     of_sessions = of_memory = presence = None
     if choice.needs_broker(declared.sessions.backend):
         of_sessions = await storage.streams(_context(declared.sessions.options))
-        presence = await _presence(config, storage)
+        presence = await _presence(config, storage, of_sessions.connection, door)
     if _memory_needs_broker(config):
         of_memory = await storage.streams(_context(declared.memory.options))
     kept = StoreConfig(js=of_sessions, presence=presence)
     return await _opened(config, place, kept, of_memory)
 
 
-async def _presence(config: Config, storage: Storage) -> Presence | None:
-    """Return who answers for held sessions where that is not at the broker that keeps them."""
-    answering = await storage.answering()
-    if answering is None:
-        return None
-    from fisk_ai.sessions.presence import Presence  # noqa: PLC0415 - for workers with a broker
+def answer_for(stores: Stores, presence: Presence) -> None:
+    """Let ``presence`` answer for the held sessions of a store that has no broker of its own."""
+    if isinstance(stores.sessions, FileStore):
+        stores.sessions.appear(presence)
 
-    return Presence(answering, config.identity)
+
+async def _presence(config: Config, storage: Storage, kept: Connection, door: Door) -> Presence:
+    """Return who answers for held sessions: where everybody reaches the agent, else where they are."""
+    return Presence(await storage.answering() or kept, config.identity, door=door)
 
 
 async def _opened(

@@ -36,6 +36,8 @@ REQUIRED: dict[str, tuple[str, ...]] = {
     "elicit.reply.input": ("question_id", "value"),
     "elicit.reply.no_operator": ("question_id",),
     "elicit.waiting": ("question_id",),
+    "operator.status": (),
+    "operator.state": ("held",),
 }
 REFUSED: dict[str, tuple[str, ...]] = {
     "request.prompt": ("answer",),

@@ -14,7 +14,7 @@ from msgspec import UNSET
 
 from agent_worker.channels.admission import Admission, Refusal
 from agent_worker.channels.history import Reads, load, send_replay
-from agent_worker.channels.task import Questions, Task
+from agent_worker.channels.task import APPROVED_BY_OPERATOR, Questions, Task
 from agent_worker.channels.terminals import terminal_of
 from agent_worker.channels.work import lowered, work_of
 from agent_worker.requests import read
@@ -24,6 +24,8 @@ from fisk_ai.a2a.codes import Ending
 from fisk_ai.a2a.messages import (
     NAMESPACE,
     AnyRequest,
+    RequestAnswer,
+    RequestPrompt,
     RequestRead,
     RequestResume,
     RunRequest,
@@ -43,6 +45,7 @@ from fisk_ai.serving.contract import ChannelDoneError, Work
 from fisk_ai.sessions.ids import session_id_for_token
 from fisk_ai.sessions.store import Store
 from fisk_ai.text.ids import ksuid
+from fisk_ai.toolkit.prompter import ParkingPrompter, absent
 
 _log = logging.getLogger("agent_worker.prompts")
 
@@ -90,12 +93,20 @@ class PromptsChannel:
         self._store = store
         self._keepalive_s = keepalive_s
         self._human_paced = human_paced
+        prompts = a2a.prompts
+        self._approves = prompts.approve == "caller"
+        self._absent = absent(prompts.approvals)
         self._questions = (
-            Questions(window_s=a2a.request_timeout_s, elicit_max_s=a2a.prompts.elicit_max_s)
-            if a2a.prompts.elicit
+            Questions(
+                window_s=a2a.request_timeout_s,
+                elicit_max_s=prompts.elicit_max_s,
+                approves=self._approves,
+                parks=prompts.approvals == "park",
+            )
+            if prompts.elicit
             else None
         )
-        self._admission = Admission(a2a.prompts.workers)
+        self._admission = Admission(prompts.workers)
         self._reads = Reads(store, lowered(config.llm.budget.max_tokens, UNSET))
         self._ready: asyncio.Queue[tuple[Task, Work] | None] = asyncio.Queue()
         self._own: set[asyncio.Task[None]] = set()
@@ -157,13 +168,33 @@ class PromptsChannel:
                 "400", f'this path carries requests: got "{got}", want one of {_WANTED}'
             )
             return
+        if not isinstance(message, RequestPrompt | RequestRead) and message.session:
+            await inbound.refuse("400", "a conversation is named by its token here")
+            return
         token = message.conversation_token or ksuid()
         session = session_id_for_token(self._config.identity, token)
         reply_set = self._reply_set(inbound, message)
         if isinstance(message, RequestRead):
             self._spawn(self._reads.serve(reply_set, message, session), "read")
             return
+        if self._is_refused(message):
+            await _refuse(reply_set, Refusal("rejected", APPROVED_BY_OPERATOR))
+            return
         await self._take(reply_set, message, session, token)
+
+    async def resume(self, inbound: Inbound, request: RequestAnswer | RequestResume) -> None:
+        """Let the session that an operator names go on, as a caller's request would.
+
+        Nobody is asked: the run parks where it needs a person again. The operator learns no token.
+        """
+        reply_set = self._reply_set(inbound, request)
+        await self._take(reply_set, request, request.session, "")
+
+    def _is_refused(self, request: RunRequest) -> bool:
+        """Say whether a caller decides what its operator decides."""
+        if self._approves or not isinstance(request, RequestAnswer):
+            return False
+        return request.answer.kind == "approve"
 
     async def _take(
         self, reply_set: ReplySet, request: RunRequest, session: str, token: str
@@ -177,7 +208,8 @@ class PromptsChannel:
             request,
             admission=self._admission,
             slot=slot,
-            questions=self._questions,
+            questions=self._questions if token else None,
+            absent=self._absent if token else ParkingPrompter(kept=True),
         )
         try:
             await task.listen(self._connection)

@@ -17,6 +17,7 @@ from fisk_ai.a2a.messages import (
     Ack,
     AnyElicitReply,
     Cancel,
+    ElicitWaiting,
     QuestionReply,
     RequestPrompt,
     RunRequest,
@@ -28,18 +29,25 @@ from fisk_ai.a2a.reply_set import ReplySet
 from fisk_ai.bus.connection import Connection, Inbound, Watch
 from fisk_ai.errors import BusError, ProtocolError
 from fisk_ai.serving.contract import Outcome
+from fisk_ai.toolkit.prompter import Prompter
 
 _log = logging.getLogger("agent_worker.prompts")
 
 _CRASHED = Ending("crashed", "error", "the run crashed")
 
 
+APPROVED_BY_OPERATOR = "approvals of this agent are given by its operator"
+"""What a caller is told whose approval does not count."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Questions:
-    """How long a task may wait for its caller, in seconds."""
+    """How long a task may wait for its caller, in seconds, and whether its approvals count."""
 
     window_s: float
     elicit_max_s: float
+    approves: bool = True
+    parks: bool = False
 
 
 class Task:
@@ -53,12 +61,15 @@ class Task:
         admission: Admission,
         slot: Slot,
         questions: Questions | None,
+        absent: Prompter,
     ) -> None:
-        """``questions`` is absent where the caller may not be asked."""
+        """``questions`` is absent where the caller may not be asked; ``absent`` serves there."""
         self.request = request
         self.reply_set = reply_set
         self.narration = Narration(reply_set)
         self.prompter = self._prompter(questions) if questions is not None else None
+        self.asks: Prompter = self.prompter or absent
+        self._approves = questions is None or questions.approves
         self._admission = admission
         self._slot = slot
         self._watches: list[Watch] = []
@@ -163,12 +174,21 @@ class Task:
             return
         if not await self._is_of_this_task(inbound, message):
             return
+        if self._is_refused(message):
+            await inbound.refuse("403", APPROVED_BY_OPERATOR)
+            return
         if self.prompter is None or not self.prompter.answer(message):
             await inbound.refuse(
                 "404", f'this run is not waiting on question "{message.question_id[:200]}"'
             )
             return
         await self._acknowledge(inbound, message)
+
+    def _is_refused(self, message: AnyElicitReply) -> bool:
+        """Say whether a caller decides what its operator decides; waiting decides nothing."""
+        if self._approves or self.prompter is None or isinstance(message, ElicitWaiting):
+            return False
+        return self.prompter.is_approval(message.question_id)
 
     async def _is_of_this_task(self, inbound: Inbound, message: Cancel | AnyElicitReply) -> bool:
         """Say whether a message is about the task its subject names; refuse one that is not."""
@@ -189,6 +209,7 @@ class Task:
             self.reply_set,
             window_s=questions.window_s,
             elicit_max_s=questions.elicit_max_s,
+            parks=questions.parks,
             draining=lambda: self._admission.draining,
         )
 

@@ -10,11 +10,10 @@ from fisk_ai.a2a.messages import Answer, RequestAnswer, RequestPrompt, RunReques
 from fisk_ai.agent.options import Budget, Checkpoint, HeldApproval, SuppliedAnswer
 from fisk_ai.serving.contract import Caller, Work
 from fisk_ai.toolkit.builtin.hitl import late_answer
-from fisk_ai.toolkit.prompter import DefaultDenyPrompter
 
 
 def work_of(task: Task, token: str, *, human_paced: bool) -> Work:
-    """Return the work of ``task``; ``token`` names its conversation."""
+    """Return the work of ``task``; ``token`` names its conversation, empty for an operator."""
     request = task.request
     prompt, context = "", ""
     if isinstance(request, RequestPrompt):
@@ -30,7 +29,7 @@ def work_of(task: Task, token: str, *, human_paced: bool) -> Work:
         budget=_budget(request.budget),
         caller=Caller(name=request.sender.name),
         events=task.narration,
-        prompter=task.prompter or DefaultDenyPrompter(),
+        prompter=task.asks,
         human_paced=human_paced,
         traceparent=request.traceparent,
     )

@@ -9,9 +9,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from agent_worker.arguments import Arguments
 from agent_worker.channels.prompts import PromptsChannel
 from agent_worker.endpoints.card import CardEndpoint
 from agent_worker.endpoints.tools import ToolsEndpoint, descriptors, exposed, terms_of
+from agent_worker.operators.endpoint import OperatorEndpoint
 from agent_worker.resources import Built
 from fisk_ai.a2a.cards import build_card
 from fisk_ai.bus.service import Service
@@ -41,10 +43,11 @@ class Endpoints:
     service: Service
     card: CardEndpoint
     tools: ToolsEndpoint | None
+    operator: OperatorEndpoint | None
     channels: Sequence[StartedChannel]
 
     @classmethod
-    def of(cls, config: Config, built: Built, service: Service, *, human_paced: bool) -> Endpoints:
+    def of(cls, config: Config, built: Built, service: Service, arguments: Arguments) -> Endpoints:
         """Build what the configuration enables; nothing is registered yet.
 
         Raises:
@@ -62,13 +65,14 @@ class Endpoints:
             config, tools=descriptors(served), version=__version__, answers_prompts=answers
         )
         tools = ToolsEndpoint(served, terms_of(config)) if served else None
-        channels = _channels(config, built, service, human_paced=human_paced)
-        return cls(service, CardEndpoint(card), tools, channels)
+        channels = _channels(config, built, service, human_paced=not arguments.no_operator)
+        operator = None if arguments.hosted else _operator(config, built, channels)
+        return cls(service, CardEndpoint(card), tools, operator, channels)
 
     @property
     def services(self) -> list[ServedService]:
         """What answers and brings none."""
-        return [self.tools] if self.tools is not None else []
+        return [each for each in (self.tools, self.operator) if each is not None]
 
     @property
     def names(self) -> list[str]:
@@ -89,6 +93,8 @@ class Endpoints:
         """Let work come, channel by channel; raises as :meth:`start_answering`."""
         for channel in self.channels:
             await channel.start()
+        if self.operator is not None:
+            await self.operator.start(self.service)
 
     async def stop(self) -> None:
         """Leave every subject; twice is harmless."""
@@ -108,3 +114,16 @@ def _channels(
             PromptsChannel(config, built.connection, service, sessions, human_paced=human_paced)
         )
     return channels
+
+
+def _operator(
+    config: Config, built: Built, channels: Sequence[StartedChannel]
+) -> OperatorEndpoint | None:
+    """Return what serves operators; ``None`` for an agent that runs nothing.
+
+    A hosted agent has none: nobody but its terminal reaches it.
+    """
+    if built.stores is None:
+        return None
+    prompts = next((each for each in channels if isinstance(each, PromptsChannel)), None)
+    return OperatorEndpoint(config.identity, built.stores.sessions, prompts=prompts)

@@ -76,13 +76,19 @@ class CallerPrompter:
         *,
         window_s: float,
         elicit_max_s: float,
+        parks: bool = False,
         draining: Callable[[], bool] = lambda: False,
     ) -> None:
-        """``draining`` says that the worker ends: no ``waiting`` restarts a window any more."""
+        """``draining`` says that the worker ends: no ``waiting`` restarts a window any more.
+
+        ``parks`` says that a call which nobody there can decide waits for an operator.
+        """
+        self._parks = parks
         self._reply_set = reply_set
         self._windows = Windows(window_s=window_s, elicit_max_s=elicit_max_s)
         self._draining = draining
         self._pending: dict[str, Pending] = {}
+        self._questions: dict[str, AnyQuestion] = {}
         self._given_up = False
 
     def can_prompt(self) -> bool:
@@ -94,6 +100,17 @@ class CallerPrompter:
         pending = self._pending.get(reply.question_id)
         return pending is not None and pending.take(reply)
 
+    def open_question(self) -> AnyQuestion | None:
+        """Return what the run waits on now; an answered question is none any more."""
+        for name, question in self._questions.items():
+            if self._pending[name].is_open:
+                return question
+        return None
+
+    def is_approval(self, question_id: str) -> bool:
+        """Say whether that question is open and asks for an approval."""
+        return isinstance(self._questions.get(question_id), ElicitRequestApprove)
+
     def give_up(self) -> None:
         """End every open question as by silence, and every one still to come."""
         self._given_up = True
@@ -104,7 +121,8 @@ class CallerPrompter:
         """Ask whether a gated call may run.
 
         Raises:
-            PromptAbortedError: nobody answered; ask again when the call is dispatched again.
+            PromptAbortedError: nobody answered, or nobody there can and the call may wait; ask
+                again when the call is dispatched again.
             FiskError: the question could not be sent, or the answer is of another kind.
         """
         reply = await self._ask(
@@ -123,6 +141,8 @@ class CallerPrompter:
             raise PromptAbortedError("the approval was not answered")
         if isinstance(reply, ElicitReplyApprove):
             return reply.choice
+        if self._parks and isinstance(reply, ElicitReplyNoOperator):
+            raise PromptAbortedError("the caller has no operator, so the call waits for another")
         raise _unfit(reply)
 
     async def confirm(self, tool_use_id: str, question: str) -> bool:
@@ -191,6 +211,7 @@ class CallerPrompter:
             return None
         # Registered before it is sent: an answer can be faster than the return of the sending.
         pending = self._pending[question.question_id] = Pending(self._windows)
+        self._questions[question.question_id] = question
         try:
             await self._reply_set.question(question)
             return await pending.wait(self._draining)
@@ -202,7 +223,7 @@ class CallerPrompter:
             self.give_up()
             return None
         finally:
-            del self._pending[question.question_id]
+            del self._pending[question.question_id], self._questions[question.question_id]
 
     def _header(self) -> HeaderFields:
         return reply_header(self._reply_set.request, self._reply_set.identity)

@@ -28,6 +28,7 @@ VALUE_MAX = 4096
 Word = Annotated[str, Meta(pattern=r"\A[a-zA-Z0-9_-]+\Z")]
 RequestTag = Annotated[str, Meta(pattern=r"\A[a-zA-Z0-9_-]+\Z", max_length=REQUEST_MAX)]
 Token = Annotated[str, Meta(pattern=r"\A[a-zA-Z0-9_-]+\Z", max_length=TOKEN_MAX)]
+SessionId = Annotated[str, Meta(pattern=r"\A[a-zA-Z0-9][a-zA-Z0-9_-]*\Z", max_length=128)]
 ToolUseId = Annotated[str, Meta(max_length=256)]
 Count = Annotated[int, Meta(ge=0)]
 Sequence = Annotated[int, Meta(ge=0, extra_json_schema={"maximum": SEQUENCE_MAX})]
@@ -57,10 +58,12 @@ class Header(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="p
     """The fields of every message.
 
     ``request`` names the exchange and goes into subjects; ``conversation`` only correlates and
-    names nothing; ``sequence`` is 0 outside a reply set.
+    names nothing; ``sequence`` is 0 outside a reply set. Of the fields in ``ONE_OF``, where there
+    are any, a message carries exactly one.
     """
 
     REFUSES: ClassVar[frozenset[str]] = frozenset()
+    ONE_OF: ClassVar[tuple[str, ...]] = ()
 
     id: Word
     request: RequestTag
@@ -77,11 +80,14 @@ class Header(Struct, frozen=True, kw_only=True, omit_defaults=True, tag_field="p
         """Check what a type cannot say.
 
         Raises:
-            ValueError: a sequence beyond 64 bits, or a time that is none.
+            ValueError: a sequence beyond 64 bits, a time that is none, or not exactly one of the
+                fields that exclude each other.
         """
         if self.sequence > SEQUENCE_MAX:
             raise ValueError("`sequence` does not fit 64 bits")
         require_time(self.time)
+        if self.ONE_OF and sum(bool(getattr(self, name)) for name in self.ONE_OF) != 1:
+            raise ValueError(f"exactly one of `{'`, `'.join(self.ONE_OF)}` is required")
 
 
 class HeaderFields(TypedDict):

@@ -34,6 +34,7 @@ from fisk_ai.a2a.header import (
     reply_header,
     request_header,
 )
+from fisk_ai.a2a.operating import OpenQuestion, OperatorState, OperatorStatus, WaitingCall
 from fisk_ai.a2a.questions import (
     AnyAnswer,
     AnyElicitReply,
@@ -90,6 +91,8 @@ AnyMessage = (
     | EventMessage
     | AnyQuestion
     | AnyElicitReply
+    | OperatorStatus
+    | OperatorState
 )
 
 FixedMessage = (
@@ -103,6 +106,8 @@ FixedMessage = (
     | ToolReply
     | AnyQuestion
     | AnyElicitReply
+    | OperatorStatus
+    | OperatorState
 )
 """Every message but an event, whose id depends on its block."""
 
@@ -131,6 +136,8 @@ MESSAGES: dict[str, type[FixedMessage]] = {
         ElicitReplyInput,
         ElicitReplyNoOperator,
         ElicitWaiting,
+        OperatorStatus,
+        OperatorState,
     )
 }
 """Complete ids to shapes; events are found by :data:`BLOCKS`."""
@@ -173,6 +180,9 @@ __all__ = [
     "Header",
     "HeaderFields",
     "KnownBlock",
+    "OpenQuestion",
+    "OperatorState",
+    "OperatorStatus",
     "PromptBlockEvent",
     "Question",
     "QuestionReply",
@@ -195,6 +205,7 @@ __all__ = [
     "ToolResultBlockEvent",
     "UnknownBlockEvent",
     "UsageCounts",
+    "WaitingCall",
     "WarningBlockEvent",
     "protocol_of",
     "reply_header",

@@ -32,9 +32,14 @@ class Pending:
         self._over = False
         self._reply: AnyAnswer | None = None
 
+    @property
+    def is_open(self) -> bool:
+        """Whether an answer would still be taken."""
+        return self._reply is None and not self._over
+
     def take(self, reply: AnyElicitReply) -> bool:
         """Take a reply; ``False`` once one was taken."""
-        if self._reply is not None or self._over:
+        if not self.is_open:
             return False
         if isinstance(reply, ElicitWaiting):
             self._waited = True

@@ -14,6 +14,7 @@ from fisk_ai.a2a.header import (
     Digest,
     Header,
     Part,
+    SessionId,
     Token,
     ToolUseId,
     Value,
@@ -123,21 +124,28 @@ class RequestPrompt(TaskRequest, frozen=True, kw_only=True, tag=f"{NAMESPACE}.re
 
 
 class RequestAnswer(TaskRequest, frozen=True, kw_only=True, tag=f"{NAMESPACE}.request.answer"):
-    """Give the answer a conversation still waits for, and let it go on."""
+    """Give the answer a conversation still waits for, and let it go on.
+
+    A caller names the conversation by its token, an operator by its session.
+    """
 
     REFUSES: ClassVar[frozenset[str]] = frozenset({"prompt"})
+    ONE_OF: ClassVar[tuple[str, ...]] = ("conversation_token", "session")
 
-    conversation_token: Token
+    conversation_token: Token = ""
+    session: SessionId = ""
     answer: Answer
     replay: ReplayCount | UnsetType = UNSET
 
 
 class RequestResume(TaskRequest, frozen=True, kw_only=True, tag=f"{NAMESPACE}.request.resume"):
-    """Let a conversation that stopped part way go on, with no new message."""
+    """Let a conversation that stopped part way go on, with no new message; named as above."""
 
     REFUSES: ClassVar[frozenset[str]] = frozenset({"prompt", "answer", "replay"})
+    ONE_OF: ClassVar[tuple[str, ...]] = ("conversation_token", "session")
 
-    conversation_token: Token
+    conversation_token: Token = ""
+    session: SessionId = ""
 
 
 class RequestRead(Header, frozen=True, kw_only=True, tag=f"{NAMESPACE}.request.read"):
@@ -150,9 +158,10 @@ class RequestRead(Header, frozen=True, kw_only=True, tag=f"{NAMESPACE}.request.r
 
 
 class Cancel(Header, frozen=True, kw_only=True, tag=f"{NAMESPACE}.cancel"):
-    """Stop a running task at its next boundary."""
+    """Stop a running task at its next boundary; an operator names it by its session."""
 
     reason: str = ""
+    session: SessionId = ""
 
 
 class DiscoveryRequest(Header, frozen=True, kw_only=True, tag=f"{NAMESPACE}.discovery.request"):

@@ -91,11 +91,13 @@ def _message(protocol: str, shape: type[FixedMessage], parts: Mapping[str, Schem
     part = parts[shape.__name__]
     own = {name: body for name, body in part["properties"].items() if name not in _FRAME}
     refused = dict.fromkeys(sorted(shape.REFUSES), False)
+    named = [{"required": [name]} for name in shape.ONE_OF]
     return {
         **_opening(f"{protocol.removeprefix(f'{NAMESPACE}.')}.json", part["description"]),
         "allOf": [{"$ref": _HEADER}],
         "properties": {"protocol": {"const": protocol}, **refused, **own},
         "required": [name for name in part["required"] if name not in _FRAME],
+        **({"oneOf": named} if named else {}),
     }
 
 

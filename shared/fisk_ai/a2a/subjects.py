@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fisk_ai.a2a.header import REQUEST_MAX
 from fisk_ai.errors import ProtocolError
-from fisk_ai.text.ids import valid_token
+from fisk_ai.text.ids import valid_session_id, valid_token
 
 _ROOT = "choria.fisk-ai"
 
@@ -39,6 +39,22 @@ def cancel(identity: str, request: str) -> str:
 def elicit(identity: str, request: str) -> str:
     """Return where the questions of the running task ``request`` are answered."""
     return f"{_ROOT}.elicit.{_agent(identity)}.{_tag(request)}"
+
+
+def session(identity: str, session_id: str) -> str:
+    """Return where the process that holds a session answers for it; for operators alone.
+
+    Raises:
+        ProtocolError: as above, or ``session_id`` can name no session.
+    """
+    if not valid_session_id(session_id):
+        raise ProtocolError(f"{session_id[:140]!r} can name no session")
+    return f"fisk.session.{_agent(identity)}.{session_id}"
+
+
+def operator(identity: str) -> str:
+    """Return where operators decide about sessions that nobody holds."""
+    return f"fisk.operator.{_agent(identity)}"
 
 
 def _agent(identity: str) -> str:

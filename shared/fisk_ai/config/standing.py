@@ -19,14 +19,12 @@ from fisk_ai.errors import ConfigError
 class Unbuilt:
     """A key that cannot be granted yet; it covers every key below it.
 
-    ``is_set`` tells whether a configuration asks for it; ``remedy`` says what to do instead;
-    ``value`` is the one word that is not built, where the key's other words are.
+    ``is_set`` tells whether a configuration asks for it; ``remedy`` says what to do instead.
     """
 
     key: str
     is_set: Callable[[Config], object]
     remedy: str = "remove it"
-    value: str = ""
 
 
 CONSUMED: Final[dict[str, str]] = {
@@ -74,6 +72,8 @@ CONSUMED: Final[dict[str, str]] = {
             "expose.agent.a2a.max_concurrent_tools",
             "expose.agent.a2a.prompts.workers",
             "expose.agent.a2a.prompts.elicit",
+            "expose.agent.a2a.prompts.approve",
+            "expose.agent.a2a.prompts.approvals",
         )
     },
     "harness.tool_timeout": "harness.tool_timeout_s",
@@ -102,18 +102,6 @@ UNBUILT: Final = (
     Unbuilt("expose.agent.jobs", lambda c: c.expose.agent.jobs, _REMOVE_BLOCK),
     Unbuilt("expose.agent.slack", lambda c: c.expose.agent.slack, _REMOVE_BLOCK),
     Unbuilt("expose.agent.web", lambda c: c.expose.agent.web, _REMOVE_BLOCK),
-    Unbuilt(
-        "expose.agent.a2a.prompts.approve",
-        lambda c: (a := c.expose.agent.a2a) and a.prompts and a.prompts.approve != "caller",
-        'set it to "caller"',
-        value="operator",
-    ),
-    Unbuilt(
-        "expose.agent.a2a.prompts.approvals",
-        lambda c: (a := c.expose.agent.a2a) and a.prompts and a.prompts.approvals != "deny",
-        'set it to "deny"',
-        value="park",
-    ),
     Unbuilt("harness.knowledge", lambda c: c.harness.knowledge.enabled, _SWITCH_OFF),
     Unbuilt("telemetry", lambda c: c.telemetry.enabled, _SWITCH_OFF),
 )
@@ -143,5 +131,4 @@ def refuse_unbuilt(config: Config, *, below: str = "") -> None:
 
 
 def _refusal(entry: Unbuilt) -> ConfigError:
-    what = f'{entry.key} "{entry.value}"' if entry.value else entry.key
-    return ConfigError(f"{what} is not built yet: {entry.remedy}", key=entry.key)
+    return ConfigError(f"{entry.key} is not built yet: {entry.remedy}", key=entry.key)

@@ -14,10 +14,11 @@ from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 from fisk_ai import faults
 from fisk_ai.errors import (
+    BusError,
     CorruptError,
     EmptyError,
     ExistsError,
@@ -43,6 +44,9 @@ from fisk_ai.sessions.store import Filter, RunInfo, StoreInfo
 from fisk_ai.sessions.threads import settled
 from fisk_ai.text.ids import valid_session_id
 
+if TYPE_CHECKING:
+    from fisk_ai.sessions.presence import Presence
+
 T = TypeVar("T")
 
 
@@ -57,6 +61,7 @@ class FileStore:
         """
         self._directory = directory
         self._place: StoreDirectory | None = None
+        self._presence: Presence | None = None
         try:
             if read_only:
                 _require_readable(directory)
@@ -64,6 +69,10 @@ class FileStore:
                 self._place = StoreDirectory(directory)
         except OSError as exc:
             raise _unusable(directory, exc.strerror or str(exc)) from exc
+
+    def appear(self, presence: Presence) -> None:
+        """Answer for held sessions from now on; who holds one is still decided by its lock."""
+        self._presence = presence
 
     def info(self) -> StoreInfo:
         """Name the backend; never the path."""
@@ -78,11 +87,14 @@ class FileStore:
         if meta.version not in (0, FORMAT_VERSION):
             raise VersionError(f"snapshot version {meta.version}, supported {FORMAT_VERSION}")
         stamped = replace(meta, version=FORMAT_VERSION, run_id=run_id)
-        return await settled(partial(self._create, path, stamped), undo=FileJournal.release)
+        journal = await settled(partial(self._create, path, stamped), undo=FileJournal.release)
+        return await self._shown(run_id, journal)
 
     async def open(self, run_id: str, *, take_over: bool = False) -> FileJournal:
         """Open a session for writing; a lock never outlives its holder, so none is taken over."""
-        return await settled(partial(self._open, self._path(run_id)), undo=FileJournal.release)
+        path = self._path(run_id)
+        journal = await settled(partial(self._open, path), undo=FileJournal.release)
+        return await self._shown(run_id, journal)
 
     async def load(self, run_id: str) -> RunState:
         """Fold a session without taking it."""
@@ -118,6 +130,17 @@ class FileStore:
     async def delete(self, run_id: str) -> None:
         """Remove a session and its lock file."""
         await settled(partial(self._delete, self._path(run_id)))
+
+    async def _shown(self, run_id: str, journal: FileJournal) -> FileJournal:
+        if self._presence is not None:
+            try:
+                journal.shown_by(await self._presence.show(run_id))
+            except BaseException as exc:
+                await journal.close()
+                if isinstance(exc, BusError):
+                    raise StoreError(f"session {run_id} cannot be answered for: {exc}") from exc
+                raise
+        return journal
 
     def _path(self, run_id: str) -> Path:
         if not valid_session_id(run_id):

@@ -13,6 +13,7 @@ import os
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from fisk_ai import faults
 from fisk_ai.errors import EmptyError, NotFoundError, StoreError
@@ -26,6 +27,9 @@ from fisk_ai.sessions.regular import open_regular
 from fisk_ai.sessions.sequence import check_append
 from fisk_ai.sessions.threads import settled
 from fisk_ai.text.clock import rfc3339_now
+
+if TYPE_CHECKING:
+    from fisk_ai.bus.connection import Watch
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +54,11 @@ class FileJournal:
         self._is_ragged = False
         self._is_listed = True
         self._doubt: _Doubt | None = None
+        self._watch: Watch | None = None
+
+    def shown_by(self, watch: Watch) -> None:
+        """Take ``watch``, which answers for this session, and close it at the end."""
+        self._watch = watch
 
     def last_seq(self) -> int:
         """Return the number of the last durable record."""
@@ -76,7 +85,12 @@ class FileJournal:
 
     async def close(self) -> None:
         """Let go of the file and its lock; calling it twice is harmless."""
-        await settled(self.release)
+        watch, self._watch = self._watch, None
+        try:
+            await settled(self.release)
+        finally:
+            if watch is not None:
+                await watch.close()
 
     def adopt(self) -> None:
         """Find the last record of an existing file and mend its end.

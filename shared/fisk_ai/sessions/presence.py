@@ -8,6 +8,8 @@ Rules: ``docs/reference/sessions.md``.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final, Literal
 
 from fisk_ai.bus.connection import Connection, Inbound, Watch
@@ -21,6 +23,14 @@ AGAIN_S: Final = 3.0
 
 Answer = Literal["held", "silent", "nobody"]
 
+Door = Callable[[str, Inbound], Awaitable[None]]
+"""Serves what is asked of a session that this process holds, by the session's id."""
+
+
+async def closed(run_id: str, inbound: Inbound) -> None:
+    """Refuse everything: a door that nobody opens."""
+    await inbound.refuse("400", "only whether this session is held can be asked here")
+
 
 class Presence:
     """Asks and answers for the sessions of one agent."""
@@ -30,10 +40,15 @@ class Presence:
         connection: Connection,
         identity: str,
         *,
+        door: Door = closed,
         again_s: float = AGAIN_S,
         ask_s: float = ASK_TIMEOUT_S,
     ) -> None:
-        """``ask_s`` bounds a question, ``again_s`` is the time between two."""
+        """``door`` serves what operators ask of a held session.
+
+        ``ask_s`` bounds a question, ``again_s`` is the time between two.
+        """
+        self._door = door
         self._connection = connection
         self._identity = identity
         self._again_s = again_s
@@ -45,7 +60,8 @@ class Presence:
         Raises:
             BusError: the connection is gone.
         """
-        return await self._connection.watch(self._subject(run_id), _held)
+        serve = partial(self._serve, run_id)
+        return await self._connection.watch(self._subject(run_id), serve)
 
     async def ask(self, run_id: str) -> Answer:
         """Ask whether somebody holds a session; twice, when nobody hears the first question.
@@ -72,9 +88,8 @@ class Presence:
     def _subject(self, run_id: str) -> str:
         return f"fisk.session.{self._identity}.{run_id}"
 
-
-async def _held(inbound: Inbound) -> None:
-    if inbound.body:
-        await inbound.refuse("400", "only whether this session is held can be asked here")
-    elif inbound.reply:
-        await inbound.respond(b"")
+    async def _serve(self, run_id: str, inbound: Inbound) -> None:
+        if inbound.body:
+            await self._door(run_id, inbound)
+        elif inbound.reply:
+            await inbound.respond(b"")

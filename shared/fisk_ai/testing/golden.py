@@ -98,6 +98,11 @@ GOLDEN: list[tuple[m.AnyMessage, str, dict[str, object]]] = [
         },
     ),
     (
+        m.RequestResume(**HEADER, session="t-1"),
+        "request.resume",
+        {"session": "t-1"},
+    ),
+    (
         m.RequestResume(**HEADER, conversation_token=CONVERSATION),
         "request.resume",
         {"conversation_token": "T1"},
@@ -276,6 +281,50 @@ GOLDEN: list[tuple[m.AnyMessage, str, dict[str, object]]] = [
         {"question_id": "Q"},
     ),
     (m.ElicitWaiting(**HEADER, question_id="Q"), "elicit.waiting", {"question_id": "Q"}),
+    (m.OperatorStatus(**HEADER), "operator.status", {}),
+    (m.OperatorStatus(**HEADER, session="t-1"), "operator.status", {"session": "t-1"}),
+    (
+        m.OperatorState(
+            **HEADER,
+            held=True,
+            task="R2",
+            since=TIME,
+            question=m.OpenQuestion(question_id="Q", kind="approve", tool_use_id="u1"),
+        ),
+        "operator.state",
+        {
+            "held": True,
+            "task": "R2",
+            "since": TIME,
+            "question": {"question_id": "Q", "kind": "approve", "tool_use_id": "u1"},
+        },
+    ),
+    (
+        m.OperatorState(
+            **HEADER,
+            held=False,
+            status="suspended",
+            waiting=(
+                m.WaitingCall(
+                    tool_use_id="u1", kind="deferred", tool="x", arguments="{}", args_sha256=DIGEST
+                ),
+            ),
+        ),
+        "operator.state",
+        {
+            "held": False,
+            "status": "suspended",
+            "waiting": [
+                {
+                    "tool_use_id": "u1",
+                    "kind": "deferred",
+                    "tool": "x",
+                    "arguments": "{}",
+                    "args_sha256": DIGEST,
+                }
+            ],
+        },
+    ),
 ]
 """Messages, the last part of their ids, and what they hold beside the header."""
 

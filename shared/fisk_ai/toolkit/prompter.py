@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from fisk_ai.errors import FiskError
+from fisk_ai.errors import DeferredError, FiskError, PromptAbortedError
 
 Choice = Literal["no", "once", "always"]
 
@@ -88,3 +88,52 @@ class DefaultDenyPrompter:
     async def input(self, tool_use_id: str, question: str, default: str) -> str:
         """Refuse to ask."""
         raise FiskError(NO_OPERATOR_REASON)
+
+
+class ParkingPrompter(DefaultDenyPrompter):
+    """Asks nobody now: a gate waits for an operator, who decides about it from elsewhere.
+
+    A call that an operator approved already runs. Questions find nobody, unless they are ``kept``:
+    then they wait as well.
+    """
+
+    def __init__(self, *, kept: bool = False) -> None:
+        """``kept`` is for runs that an operator set going, who can answer as well."""
+        self._kept = kept
+
+    def can_prompt(self) -> bool:
+        """Somebody decides, if not now."""
+        return True
+
+    async def approve(self, request: GateRequest) -> Choice:
+        """Park the run."""
+        raise PromptAbortedError(
+            f"call {request.tool_use_id} waits for an operator, who approves or denies it"
+        )
+
+    async def confirm(self, tool_use_id: str, question: str) -> bool:
+        """Ask nobody; raises as :meth:`input`."""
+        raise self._unasked(tool_use_id)
+
+    async def select(self, tool_use_id: str, question: str, options: Sequence[str]) -> int:
+        """Ask nobody; raises as :meth:`input`."""
+        raise self._unasked(tool_use_id)
+
+    async def input(self, tool_use_id: str, question: str, default: str) -> str:
+        """Ask nobody.
+
+        Raises:
+            DeferredError: the question is kept for an operator.
+            FiskError: it is not.
+        """
+        raise self._unasked(tool_use_id)
+
+    def _unasked(self, tool_use_id: str) -> FiskError:
+        if self._kept:
+            return DeferredError("the question waits for an operator", tool_use_id)
+        return FiskError(NO_OPERATOR_REASON)
+
+
+def absent(approvals: str) -> Prompter:
+    """Return the prompter of a channel that reaches nobody; ``approvals`` is its key's word."""
+    return ParkingPrompter() if approvals == "park" else DefaultDenyPrompter()

@@ -1,0 +1,1 @@
+"""What operators ask of sessions by their ids, and who serves it."""
