@@ -256,6 +256,7 @@ def _told(items: list[Waiting]) -> tuple[WaitingCall, ...]:
                 arguments=shown,
                 args_sha256=args_sha256(item.tool, item.arguments),
                 in_doubt=item.in_doubt,
+                unasked=item.is_unasked,
                 approved=item.is_approved,
             )
         )

@@ -6,9 +6,20 @@ import contextlib
 from collections.abc import Callable
 
 from fisk_ai.a2a import codec, subjects
-from fisk_ai.a2a.messages import AnyElicitReply, AnyMessage, Cancel, DiscoveryRequest, Sender
+from fisk_ai.a2a.messages import (
+    AnyElicitReply,
+    AnyMessage,
+    Cancel,
+    DiscoveryRequest,
+    OperatorStatus,
+    RequestAnswer,
+    Sender,
+)
 from fisk_ai.bus.connection import Connection, Received
 from fisk_ai.errors import ServiceRefusedError
+
+Asked = Cancel | DiscoveryRequest | AnyElicitReply | OperatorStatus | RequestAnswer
+"""What gets one reply."""
 
 Debug = Callable[[str, str, bytes], None]
 """Sees every message: ``>`` sent or ``<`` received, its exchange's subject, its bytes.
@@ -35,9 +46,7 @@ class Exchange:
         with contextlib.suppress(OSError):
             self._debug(direction, subject, body)
 
-    async def ask(
-        self, subject: str, message: Cancel | DiscoveryRequest | AnyElicitReply, *, timeout_s: float
-    ) -> AnyMessage:
+    async def ask(self, subject: str, message: Asked, *, timeout_s: float) -> AnyMessage:
         """Send ``message`` and return its one reply.
 
         Raises:

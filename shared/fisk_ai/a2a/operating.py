@@ -39,7 +39,7 @@ class WaitingCall(Part, frozen=True, kw_only=True):
     """A call of a parked session; ``arguments`` are its exact JSON, absent where it is too long.
 
     ``since`` is an RFC 3339 time, empty where the journal has none. A call ``in_doubt`` may have
-    run already.
+    run already; an ``unasked`` question is one that no run waits for, the next one asks it.
     """
 
     tool_use_id: ToolUseId
@@ -50,6 +50,7 @@ class WaitingCall(Part, frozen=True, kw_only=True):
     arguments: str = ""
     args_sha256: Digest = ""
     in_doubt: bool = False
+    unasked: bool = False
     approved: bool = False
 
 

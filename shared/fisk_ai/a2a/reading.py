@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import math
+from typing import Protocol
 
 from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a.answering import Answering
@@ -33,7 +34,7 @@ from fisk_ai.a2a.messages import (
     request_header,
 )
 from fisk_ai.a2a.outcome import ClientLimits, IncompleteTaskError, TaskEnd, TaskHandlers
-from fisk_ai.bus.connection import Inbox, Received
+from fisk_ai.bus.connection import Received
 from fisk_ai.errors import (
     AgentUnavailableError,
     BusError,
@@ -44,6 +45,14 @@ from fisk_ai.errors import (
     ProtocolMismatchError,
     ServiceRefusedError,
 )
+
+
+class Messages(Protocol):
+    """Where the messages of a reply set come from."""
+
+    async def next(self, timeout_s: float) -> Received | None:
+        """Wait for one; ``None`` when none came in time."""
+        ...
 
 
 class Reading:
@@ -76,7 +85,7 @@ class Reading:
         self._reason = self._token = ""
         self._sequence = self._gaps = 0
 
-    async def run(self, inbox: Inbox) -> TaskEnd:
+    async def run(self, inbox: Messages) -> TaskEnd:
         """Read to the terminal; raises as :meth:`AgentClient.run`."""
         try:
             terminal = await self._to_terminal(inbox)
@@ -87,7 +96,7 @@ class Reading:
             await self._answering.stop()
         return TaskEnd(terminal=terminal, token=self._token, gaps=self._gaps, unsent=unsent)
 
-    async def _to_terminal(self, inbox: Inbox) -> Terminal:
+    async def _to_terminal(self, inbox: Messages) -> Terminal:
         while True:
             received = await inbox.next(max(self._due() - self._loop.time(), 0.0))
             terminal = await (self._silence() if received is None else self._take(received))

@@ -5,11 +5,12 @@ from __future__ import annotations
 import argparse
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
+from fisk_ai.cli.session_agent import agent_of
 from fisk_ai.cli.session_decision import (
     decide,
     decision_parser,
-    refuse_later,
     require_decidable,
 )
 from fisk_ai.cli.session_flags import PROGRAM, with_store
@@ -20,6 +21,10 @@ from fisk_ai.errors import NotDeferredError, UsageError
 from fisk_ai.sessions import supply
 from fisk_ai.sessions.store import Store
 from fisk_ai.toolkit.builtin import hitl
+
+if TYPE_CHECKING:
+    from fisk_ai.a2a.messages import Answer
+    from fisk_ai.cli.session_there import Asked
 
 _FLAGS = ("--confirm", "--select", "--input", "--no-operator")
 
@@ -40,7 +45,37 @@ class _Answer:
         content = self._content(item)
         await supply.supply(store, session.run_id, item.tool_use_id, content)
 
+    def sent(self, asked: Asked) -> Answer:
+        """Return the answer as it is sent to the agent."""
+        from fisk_ai.a2a.messages import Answer  # noqa: PLC0415 - for what goes over NATS
+
+        item = asked.item
+        require_decidable(item)
+        kind, given = self._fitting(item)
+        call = item.tool_use_id
+        if given is None:
+            return Answer(tool_use_id=call, kind=kind, answer="no_operator", no_operator=True)
+        if kind == "confirm":
+            return Answer(tool_use_id=call, kind=kind, answer="confirmed", confirmed=given == "yes")
+        return Answer(tool_use_id=call, kind=kind, answer="value", value=given)
+
     def _content(self, item: Waiting) -> str:
+        kind, given = self._fitting(item)
+        if given is None:
+            return hitl.late_answer(kind, no_operator=True).content
+        if kind == "confirm":
+            return hitl.late_answer(kind, confirmed=given == "yes").content
+        if kind == "select":
+            _require_option(item, given)
+        return hitl.late_answer(kind, value=given).content
+
+    def _fitting(self, item: Waiting) -> tuple[hitl.Kind, str | None]:
+        """Return what the call asks for, and what was given; ``None`` says that nobody is there.
+
+        Raises:
+            NotDeferredError: it asks for a decision.
+            UsageError: it asks for something else than was given.
+        """
         kind = item.kind
         if kind in ("approve", "deferred"):
             raise NotDeferredError(
@@ -49,18 +84,14 @@ class _Answer:
                 key=item.tool_use_id,
             )
         if self.no_operator:
-            return hitl.late_answer(kind, no_operator=True).content
+            return kind, None
         given = {"confirm": self.confirm, "select": self.select, "input": self.input}[kind]
         if given is None:
             raise UsageError(
                 f"call {label(item.tool_use_id)} asks for --{kind}; answer it with that",
                 key=f"--{kind}",
             )
-        if kind == "confirm":
-            return hitl.late_answer(kind, confirmed=given == "yes").content
-        if kind == "select":
-            _require_option(item, given)
-        return hitl.late_answer(kind, value=given).content
+        return kind, given
 
 
 def answer(argv: Sequence[str]) -> int:
@@ -71,8 +102,13 @@ def answer(argv: Sequence[str]) -> int:
     parser.value("--input", "TEXT", "the text that was asked for; empty is an answer")
     parser.switch("--no-operator", "nobody is there to answer")
     arguments = parser.parse_args(argv)
-    refuse_later(arguments)
     given = _given(arguments)
+    agent = agent_of(arguments)
+    if agent is not None:
+        from fisk_ai.cli.session_there import decide_there  # noqa: PLC0415 - the NATS client
+
+        decide_there(agent, arguments, given.sent, fits=lambda item: item.is_deferred)
+        return 0
     with_store(
         arguments,
         lambda store: decide(store, arguments, given.record, fits=lambda item: item.is_deferred),

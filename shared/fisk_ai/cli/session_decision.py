@@ -1,6 +1,6 @@
 """What ``answer``, ``approve`` and ``deny`` have in common: the call they mean, and what they say.
 
-They record one decision under the session's lock and start nothing. Rules:
+In files they record one decision under the session's lock and start nothing. Rules:
 ``docs/reference/commands.md``.
 """
 
@@ -12,15 +12,13 @@ from collections.abc import Awaitable, Callable, Sequence
 
 from fisk_ai.cli.arguments import CommandParser
 from fisk_ai.cli.session_advice import Advice, mark_of, standing
-from fisk_ai.cli.session_flags import parser_of
+from fisk_ai.cli.session_flags import add_identity, parser_of
 from fisk_ai.cli.session_json import machine_text
 from fisk_ai.cli.session_reading import Session, read, read_named
 from fisk_ai.cli.session_table import label
 from fisk_ai.cli.session_waiting import Waiting, waiting
 from fisk_ai.cli.times import local_time
-from fisk_ai.cli.tree import NOT_BUILT
-from fisk_ai.errors import AlreadyAnsweredError, LockedError, NotBuiltError, NotDeferredError
-from fisk_ai.sessions.places import FILE_BACKEND
+from fisk_ai.errors import AlreadyAnsweredError, LockedError, NotDeferredError
 from fisk_ai.sessions.records import Claim, Record, ToolResult
 from fisk_ai.sessions.store import Store
 from fisk_ai.text.gojson import RawJSON
@@ -41,23 +39,8 @@ def decision_parser(verb: str, description: str) -> CommandParser:
         "call", nargs="?", help="the call's id; not needed where the session waits on one alone"
     )
     parser.switch("--args", "print the exact arguments of the call first")
-    parser.value("--nats-context", "NAME", f"{NOT_BUILT} decide where the session runs")
-    parser.value("--identity", "NAME", f"{NOT_BUILT} the agent to address there")
+    add_identity(parser)
     return parser
-
-
-def refuse_later(arguments: argparse.Namespace) -> None:
-    """Refuse what a later release will do.
-
-    Raises:
-        NotBuiltError: a flag of it was typed.
-    """
-    if arguments.nats_context is not None or arguments.identity is not None:
-        raise NotBuiltError(
-            "deciding over NATS (--nats-context, --identity) is not built yet; leave the flag out "
-            "to record the decision in the file store",
-            key="--nats-context",
-        )
 
 
 async def decide(
@@ -75,15 +58,8 @@ async def decide(
         NotDeferredError: nothing waits, several things do, or not under that id.
         AlreadyAnsweredError: the call has its answer; says since when.
         LockedError: a run holds the session.
-        NotBuiltError: the session is kept at a broker.
         StoreError: it could not be read or written.
     """
-    if store.info().backend != FILE_BACKEND:
-        raise NotBuiltError(
-            "deciding about a session that is kept at a broker is not built yet; answer where its"
-            " run asks",
-            key="harness.sessions.backend",
-        )
     session = await read_named(store, arguments.id)
     if session.holder:
         raise _is_running(session.run_id, session.holder)
@@ -119,8 +95,8 @@ def described(item: Waiting) -> str:
 def _is_running(run_id: str, holder: str) -> LockedError:
     named = f" ({holder})" if holder else ""
     return LockedError(
-        f'session "{run_id}" is running in another process{named}; answer it there, or decide once '
-        "it has stopped (deciding over NATS is not built yet)",
+        f'session "{run_id}" is running in another process{named}; answer it there or over NATS '
+        "(--nats-context), or decide once it has stopped",
         key=run_id,
     )
 

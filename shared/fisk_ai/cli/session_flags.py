@@ -19,7 +19,7 @@ from fisk_ai.sessions.store import Store
 
 PROGRAM = "fisk-ai session"
 
-VALUED = frozenset({"--config", "--state-dir", "--root-dir"})
+VALUED = frozenset({"--config", "--state-dir", "--root-dir", "--nats-context"})
 """Flags of the group that take a value; they may stand before the verb."""
 
 PAGE_LIMIT = 1000
@@ -60,7 +60,13 @@ def parser_of(verb: str, description: str) -> CommandParser:
     parser.value("--config", "FILE", "read the store this configuration names")
     parser.value("--state-dir", "DIR", "read the sessions in this directory")
     parser.value("--root-dir", "DIR", "replace the configuration's root_directory")
+    parser.value("--nats-context", "NAME", "reach the broker by this NATS context")
     return parser
+
+
+def add_identity(parser: CommandParser) -> None:
+    """Add the flag of a verb that speaks to an agent."""
+    parser.value("--identity", "NAME", "the agent to address (default: the configuration's)")
 
 
 def add_page(parser: CommandParser) -> None:
@@ -108,6 +114,7 @@ def with_store(
             config_path=arguments.config,
             state_dir=arguments.state_dir,
             root_dir=arguments.root_dir,
+            nats_context=arguments.nats_context,
             environ=os.environ,
         ) as store:
             return await work(store)
@@ -127,8 +134,10 @@ def directory_of(arguments: argparse.Namespace) -> Path | None:
 
 def command_of(words: Sequence[str], arguments: argparse.Namespace) -> str:
     """Return a command to type, with the flags that make it look at the same store."""
+    typed = [arguments.nats_context] if words[0] == "session" else []
+    there = [word for name in typed if name for word in ("--nats-context", name)]
     return command_line(
-        ("fisk-ai", *words),
+        ("fisk-ai", *words, *there),
         ("--config", arguments.config),
         ("--state-dir", arguments.state_dir),
         ("--root-dir", arguments.root_dir),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
+from fisk_ai.cli.session_agent import Agent, agent_of
 from fisk_ai.cli.session_decision import (
     CALL_LIMIT,
     decide,
     decision_parser,
-    refuse_later,
     require_decidable,
 )
 from fisk_ai.cli.session_flags import PROGRAM, with_store
@@ -24,6 +25,7 @@ from fisk_ai.sessions.records import CallApproval
 from fisk_ai.sessions.store import Store
 from fisk_ai.text.sanitise import for_terminal
 from fisk_ai.toolkit.gate import DECLINED_REASON, IN_DOUBT_REASON, Decision
+from fisk_ai.toolkit.prompter import Choice
 
 _UNKNOWN = (
     "the run stopped before this call; whether it needs an approval is decided by the "
@@ -43,14 +45,17 @@ def approve(argv: Sequence[str]) -> int:
     parser = decision_parser(
         "approve", "Let a waiting call run once; the next resume, at a terminal, runs it."
     )
-    parser.switch("--always", "always refused: only a run that asks records a standing approval")
+    parser.switch("--always", "every call of its tool from now on; over NATS alone")
     arguments = parser.parse_args(argv)
-    refuse_later(arguments)
+    agent = agent_of(arguments)
+    if agent is not None:
+        _decide_there(agent, arguments, "always" if arguments.always else "once", _is_undecided)
+        return 0
     if arguments.always:
         raise RefusedError(
-            "--always cannot be recorded before the call has run, or a crash would leave a grant "
-            "for a call that never happened; approve it once, or answer 'always' when a resumed "
-            "run asks",
+            "--always cannot be recorded in a file before the call has run, or a crash would leave "
+            "a grant for a call that never happened; approve it once, or answer 'always' when a "
+            "resumed run asks",
             key="--always",
         )
     with_store(arguments, lambda store: decide(store, arguments, _approve, fits=_is_undecided))
@@ -63,9 +68,35 @@ def deny(argv: Sequence[str]) -> int:
         "deny", "Refuse a waiting call; the model reads that at the next resume."
     )
     arguments = parser.parse_args(argv)
-    refuse_later(arguments)
+    agent = agent_of(arguments)
+    if agent is not None:
+        _decide_there(agent, arguments, "no", _is_gated)
+        return 0
     with_store(arguments, lambda store: decide(store, arguments, _deny, fits=_is_gated))
     return 0
+
+
+def _decide_there(
+    agent: Agent, arguments: argparse.Namespace, choice: Choice, fits: Callable[[Waiting], bool]
+) -> None:
+    # Here, for decisions in files: it brings the NATS client.
+    from fisk_ai.a2a.messages import Answer  # noqa: PLC0415
+    from fisk_ai.cli.session_there import Asked, decide_there  # noqa: PLC0415
+
+    def deciding(asked: Asked) -> Answer:
+        item = asked.item
+        _require_gated(item, "deny" if choice == "no" else "approve")
+        if choice != "no" and item.is_approved:
+            raise _approved(item)
+        return Answer(
+            tool_use_id=item.tool_use_id,
+            kind="approve",
+            answer="choice",
+            choice=choice,
+            args_sha256=asked.args_sha256,
+        )
+
+    decide_there(agent, arguments, deciding, fits=fits)
 
 
 def _is_gated(item: Waiting) -> bool:
@@ -80,10 +111,7 @@ async def _approve(store: Store, session: Session, item: Waiting) -> None:
     require_decidable(item)
     _require_gated(item, "approve")
     if item.is_approved:
-        raise AlreadyAnsweredError(
-            f"call {label(item.tool_use_id)} is approved already; resume the session to run it",
-            key=item.tool_use_id,
-        )
+        raise _approved(item)
     _say_what(item)
     approval = CallApproval(
         tool_use_id=item.tool_use_id,
@@ -107,6 +135,13 @@ async def _deny(store: Store, session: Session, item: Waiting) -> None:
         item.tool_use_id,
         refusal.result_text(),
         is_error=refusal.is_error,
+    )
+
+
+def _approved(item: Waiting) -> AlreadyAnsweredError:
+    return AlreadyAnsweredError(
+        f"call {label(item.tool_use_id)} is approved already; resume the session to run it",
+        key=item.tool_use_id,
     )
 
 

@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fisk_ai.cli.session_advice import IN_DOUBT, UNASKED, mark_of, running
-from fisk_ai.cli.session_flags import add_page, directory_of, page_of, parser_of, with_store
+from fisk_ai.cli.session_agent import Agent, agent_of
+from fisk_ai.cli.session_flags import (
+    add_identity,
+    add_page,
+    directory_of,
+    page_of,
+    parser_of,
+    with_store,
+)
 from fisk_ai.cli.session_json import machine_text, present
 from fisk_ai.cli.session_ls import left_out_of, say_left_out
 from fisk_ai.cli.session_reading import Session, read_with_holder
 from fisk_ai.cli.session_table import label
-from fisk_ai.cli.session_waiting import Waiting, waiting
+from fisk_ai.cli.session_waiting import Waiting, stored_call, waiting
 from fisk_ai.cli.times import local_time
-from fisk_ai.errors import StoreError
+from fisk_ai.errors import BusError, PeerError, StoreError
 from fisk_ai.render.tables import within
 from fisk_ai.render.width import terminal_width
 from fisk_ai.sessions.store import Filter, RunInfo, Store
@@ -40,9 +49,11 @@ def pending(argv: Sequence[str]) -> int:
     parser = parser_of("pending", "List what waits for a person, oldest first.")
     parser.switch("--json", "print JSON for other programs")
     add_page(parser)
+    add_identity(parser)
     arguments = parser.parse_args(argv)
     page = page_of(arguments)
-    sessions, rows, held = with_store(arguments, _collect)
+    agent = agent_of(arguments)
+    sessions, rows, held = with_store(arguments, lambda store: _collect(store, agent))
     shown = page.cut(rows, "calls")
     if arguments.json:
         print(machine_text({"calls": [_members(row) for row in shown]}))
@@ -53,13 +64,21 @@ def pending(argv: Sequence[str]) -> int:
     else:
         print("Nothing waits for an answer")
     for session in held:
-        print(f"session {session.run_id} runs {running(session)}", file=sys.stderr)
+        print(f"session {session.run_id} runs {_elsewhere(session, agent)}", file=sys.stderr)
     page.say_more(rows, "calls")
     say_left_out(left_out_of(directory_of(arguments), sessions), arguments)
     return 0
 
 
-async def _collect(store: Store) -> tuple[list[RunInfo], list[_Row], list[Session]]:
+def _elsewhere(session: Session, agent: Agent | None) -> str:
+    if agent is None:
+        return running(session)
+    return f"in another process ({session.holder}): what it asks is decided like anything else"
+
+
+async def _collect(
+    store: Store, agent: Agent | None
+) -> tuple[list[RunInfo], list[_Row], list[Session]]:
     """Return every session, what waits in them, and those whose calls a process is at."""
     sessions = await store.list(Filter())
     found: list[_Row] = []
@@ -70,7 +89,26 @@ async def _collect(store: Store) -> tuple[list[RunInfo], list[_Row], list[Sessio
             continue
         found += [_Row(row, item) for item in waiting(session) if not item.is_approved]
         held += [session] if session.holder else []
+    if agent is not None and held:
+        infos = {row.run_id: row for row in sessions}
+        live = await _live(agent, held)
+        found += [_Row(infos[run_id], item) for run_id, item in live]
     return sessions, sorted(found, key=_age), held
+
+
+async def _live(agent: Agent, held: Sequence[Session]) -> list[tuple[str, Waiting]]:
+    """Ask those who run sessions what they wait for now."""
+    from fisk_ai.cli.session_there import asked_of  # noqa: PLC0415 - the NATS client, if needed
+
+    found: list[tuple[str, Waiting]] = []
+    async with agent.reached() as operator:
+        for session in held:
+            with contextlib.suppress(PeerError, BusError):  # it has ended, or says nothing
+                state = await operator.status(session.run_id)
+                if state.held:
+                    asked = asked_of(state)
+                    found += [(session.run_id, stored_call(each.item, session)) for each in asked]
+    return found
 
 
 async def _open_batch(store: Store, row: RunInfo) -> Session | None:

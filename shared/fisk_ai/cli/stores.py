@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from fisk_ai.errors import UsageError
 from fisk_ai.sessions import choice
 from fisk_ai.sessions.file_directory import directory_of
 from fisk_ai.sessions.places import FILE_BACKEND, StoreConfig, root_directory
@@ -30,14 +31,24 @@ async def opened(
     state_dir: str | None,
     root_dir: str | None,
     environ: Mapping[str, str],
+    nats_context: str | None = None,
 ) -> AsyncGenerator[Store]:
     """Give the store of ``fisk-ai session``, which need not be fit for writing.
 
+    ``nats_context`` takes the place of the one that the configuration names for a broker.
+
     Raises:
         ConfigError: the configuration cannot be used, or names another backend than the flags.
+        UsageError: a broker's context for sessions that are at none.
         SetupError: the store, or the broker it is kept at, cannot be used.
     """
     if config_path is None:
+        if nats_context is not None:
+            raise UsageError(
+                "--nats-context needs --config with the agent's agent.yaml: it names the stream"
+                " that sessions are kept in",
+                key="--nats-context",
+            )
         base = root_directory(root_dir)
         written = StoreConfig(store_dir=base, environ=environ, read_only=True)
         yield choice.open_store(FILE_BACKEND, written, state_dir=state_dir)
@@ -46,7 +57,11 @@ async def opened(
 
     config = load(Path(config_path), Mode.LENIENT)
     async with configured_store(
-        config, state_dir=state_dir, root_dir=root_dir, environ=environ
+        config,
+        state_dir=state_dir,
+        root_dir=root_dir,
+        environ=environ,
+        nats_context=nats_context,
     ) as store:
         yield store
 
@@ -58,11 +73,12 @@ async def configured_store(
     state_dir: str | None,
     root_dir: str | None,
     environ: Mapping[str, str],
+    nats_context: str | None = None,
 ) -> AsyncGenerator[Store]:
-    """Give the store that ``config`` names, with the flags' directories in place of its own.
+    """Give the store that ``config`` names, with the flags' places instead of its own.
 
     Raises:
-        ConfigError, SetupError: as :func:`opened`.
+        ConfigError, SetupError, UsageError: as :func:`opened`.
     """
     declared = config.harness.sessions
     with config.placing():
@@ -75,10 +91,16 @@ async def configured_store(
         )
         local = bool(state_dir) or not choice.needs_broker(declared.backend)
         store = choice.open_store(declared.backend, written, state_dir=state_dir) if local else None
+    if local and nats_context is not None:
+        raise UsageError(
+            "--nats-context reads sessions that are kept at a broker, and these are files;"
+            " leave it out",
+            key="--nats-context",
+        )
     if store is not None:
         yield store
         return
-    async with _reached(config, environ) as (js, presence):
+    async with _reached(config, nats_context, environ) as (js, presence):
         written = replace(written, js=js, presence=presence)
         with config.placing():
             store = choice.open_store(declared.backend, written, state_dir=None)
@@ -88,7 +110,7 @@ async def configured_store(
 
 @asynccontextmanager
 async def _reached(
-    config: Config, environ: Mapping[str, str]
+    config: Config, nats_context: str | None, environ: Mapping[str, str]
 ) -> AsyncGenerator[tuple[JetStream, Presence]]:
     """Connect to where the sessions of ``config`` are kept, and to where its worker answers."""
     from fisk_ai.bus import contexts  # noqa: PLC0415 - the NATS client, for few commands
@@ -97,13 +119,14 @@ async def _reached(
     from fisk_ai.sessions.presence import Presence  # noqa: PLC0415 - likewise
 
     purpose = f"sessions of {config.identity}"
-    named = str(config.harness.sessions.options.get("nats_context") or config.nats_context)
+    declared = config.harness.sessions.options.get("nats_context")
+    named = nats_context or str(declared or config.nats_context)
     options = contexts.from_environment(named, purpose, environ)
     async with AsyncExitStack() as opened_here:
         connection = await connect(options)
         opened_here.push_async_callback(connection.drain)
         answering = connection
-        if config.nats_context not in ("", named):
+        if nats_context is None and config.nats_context not in ("", named):
             answers = contexts.from_environment(config.nats_context, purpose, environ)
             answering = await connect(answers)
             opened_here.push_async_callback(answering.drain)

@@ -38,10 +38,9 @@ from fisk_ai.cli.hosting import Death
 from fisk_ai.errors import FiskError, PeerError, PromptAbortedError
 from fisk_ai.render.events import show
 from fisk_ai.render.line import LineView
-from fisk_ai.render.questions import TerminalPrompter
 from fisk_ai.render.summary import Totals
 from fisk_ai.text.sanitise import for_terminal
-from fisk_ai.toolkit.prompter import GateRequest
+from fisk_ai.toolkit.prompter import GateRequest, Prompter
 
 TERMINAL_GRACE_S = 1.0
 """How long a terminal that was under way when the worker died may take to arrive."""
@@ -79,7 +78,7 @@ class Turn:
     """
 
     view: LineView
-    prompter: TerminalPrompter
+    prompter: Prompter
     token: str = ""
     bound: int = 0
     stopped: bool = False
@@ -168,7 +167,7 @@ class Turn:
             self.llm_calls += 1
 
 
-async def _ask(prompter: TerminalPrompter, question: AnyQuestion) -> Given:
+async def _ask(prompter: Prompter, question: AnyQuestion) -> Given:
     call = question.tool_use_id
     if isinstance(question, ElicitRequestApprove):
         return await prompter.approve(
@@ -240,6 +239,11 @@ async def _ended(reading: asyncio.Future[TaskEnd], turn: Turn, died: Death | Non
             return cut_short(died)
         raise
     turn.token = end.token or turn.token
+    return end_of(end)
+
+
+def end_of(end: TaskEnd) -> TurnEnd:
+    """Return the end of an exchange that has its terminal."""
     terminal = end.terminal
     if isinstance(terminal, ErrorTerminal):
         code, detail, text = terminal.code or "failed", terminal.error, ""
