@@ -42,16 +42,6 @@ async def test_sessions_of_a_stream_are_listed_shown_and_removed_over_the_broker
     assert await runs.list(Filter()) == []
 
 
-async def test_a_decision_about_a_session_at_a_broker_is_refused_in_words(
-    fleet: Workshop, js: JetStream, runs: StreamStore, fleet_types: Types
-) -> None:
-    await write(runs, "one", assistant("a"), terminal("suspended"))
-    done = await fleet_types("session", "approve", "one", *AGENT, FISK_AI_NATS_URL=fleet.url)
-    assert done.code == 1
-    assert "deciding about a session that is kept at a broker is not built yet" in done.err
-    assert (await runs.load("one")).last_seq == 3
-
-
 async def test_a_terminals_agent_keeps_its_session_at_the_broker_of_its_context(
     fleet: Workshop, js: JetStream, runs: StreamStore, broker: Broker, fleet_types: Types
 ) -> None:

@@ -116,8 +116,8 @@ def test_the_only_question_needs_no_name(
         (["q4", "--no-operator"], f"call q4 is {NOT_A_PERSONS}"),
         (["q9", "--input", "x"], "does not wait on call q9: it is suspended"),
         (["--input", "x"], '4 calls of session "one" may be meant, name one of them: q1 (c'),
-        (["q1", "--confirm", "yes", "--nats-context", "x"], "not built yet"),
-        (["q1", "--confirm", "yes", "--identity", "x"], "not built yet"),
+        (["q1", "--confirm", "yes", "--nats-context", "x"], "needs an agent to address"),
+        (["q1", "--confirm", "yes", "--identity", "x"], "only applies with --nats-context"),
     ],
 )
 def test_an_answer_that_does_not_fit_is_refused_and_records_nothing(
@@ -218,7 +218,7 @@ def test_always_is_refused_with_the_reason(
         ((*GATED, claim()), ["g2"], "does not wait on call g2"),
         ((assistant(say="x"), terminal()), [], "waits on nothing: it is completed"),
         ((*GATED, result("g1"), claim()), ["g1"], "was answered at"),
-        (GATED, ["g1", "--nats-context", "x"], "not built yet"),
+        (GATED, ["g1", "--nats-context", "x"], "needs an agent to address"),
     ],
 )
 def test_only_a_call_that_a_run_stopped_before_is_decided_about(
