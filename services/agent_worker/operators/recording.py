@@ -18,7 +18,7 @@ from fisk_ai.sessions.records import CallApproval
 from fisk_ai.sessions.store import Store
 from fisk_ai.text.sanitise import quoted
 from fisk_ai.toolkit.builtin import hitl
-from fisk_ai.toolkit.gate import DECLINED_REASON, Decision
+from fisk_ai.toolkit.gate import DECLINED_REASON, IN_DOUBT_REASON, Decision
 
 
 async def record(store: Store, session: str, item: Waiting, answer: Answer) -> None:
@@ -45,6 +45,12 @@ async def record(store: Store, session: str, item: Waiting, answer: Answer) -> N
 async def _approve(store: Store, session: str, item: Waiting) -> None:
     if item.is_approved:
         raise AlreadyAnsweredError(f"call {quoted(item.tool_use_id)} is approved already")
+    if item.in_doubt and not item.parked:
+        # Behind the claim of a process that died it could have been that one's, and used already.
+        raise NotDeferredError(
+            f"call {quoted(item.tool_use_id)} may have run already; it is approved once a run has"
+            " parked at it, so try its task again first"
+        )
     approval = CallApproval(
         tool_use_id=item.tool_use_id,
         tool_name=item.tool,
@@ -56,11 +62,14 @@ async def _approve(store: Store, session: str, item: Waiting) -> None:
 async def _decline(store: Store, session: str, item: Waiting) -> None:
     if not item.parked:
         raise NotDeferredError(
-            f"call {quoted(item.tool_use_id)} may have run already and is not refused here; leave"
-            " it, and the agent is told that its outcome is unknown"
+            f"call {quoted(item.tool_use_id)} may have run already; it is denied once a run has"
+            " parked at it, so try its task again first"
         )
-    text = Decision(allowed=False, reason=DECLINED_REASON).result_text()
-    await supply.decline(store, session, item.tool_use_id, text)
+    reason = IN_DOUBT_REASON if item.in_doubt else DECLINED_REASON
+    refusal = Decision(allowed=False, reason=reason, is_error=item.in_doubt)
+    await supply.decline(
+        store, session, item.tool_use_id, refusal.result_text(), is_error=refusal.is_error
+    )
 
 
 def _content(item: Waiting, answer: Answer) -> str:

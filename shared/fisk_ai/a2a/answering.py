@@ -46,6 +46,9 @@ Given = str | bool | int | None
 ``None``, a negative position and anything that does not fit the question say that nobody decided.
 """
 
+NOT_OURS = "403"
+"""The status of a decision that is the agent's operator's: it does not count later either."""
+
 _NOT_DELIVERED = (NoRespondersError, ServiceRefusedError, MessageTooLargeError)
 _PARKED = frozenset({"suspended", "deferred"})
 
@@ -185,7 +188,9 @@ class Answering:
         """Deliver ``reply``; ``True`` says that it is kept because that may not have worked."""
         try:
             await self._deliver(reply)
-        except _NOT_DELIVERED:
+        except _NOT_DELIVERED as exc:
+            if isinstance(exc, ServiceRefusedError) and exc.status == NOT_OURS:
+                return False
             return self._keep(self._unsent, late_answer(question, reply))
         except FiskError:
             return self._keep(self._unknown, late_answer(question, reply))

@@ -204,7 +204,7 @@ def test_always_is_refused_with_the_reason(
 ) -> None:
     write_file(tmp_path, "one", *GATED)
     assert session(tmp_path, "approve", "one", "g1", "--always") == 1
-    assert "cannot be recorded before the call has run" in capsys.readouterr().err
+    assert "cannot be recorded in a file before the call has run" in capsys.readouterr().err
     assert len(records(tmp_path)) == len(GATED) + 1
 
 
@@ -266,7 +266,7 @@ def test_a_session_that_runs_is_left_to_whoever_runs_it(
     printed = capsys.readouterr()
     assert printed.out == ""
     assert f'session "{words[1]}" is running in another process' in printed.err
-    assert f"(pid {os.getpid()}); answer it there, or decide once it has stopped" in printed.err
+    assert f"(pid {os.getpid()}); answer it there or over NATS (--nats-context)" in printed.err
     for holder in holders:
         asyncio.run(holder.close())
     assert len(records(tmp_path, "one")) == len(QUESTIONS) + 1
