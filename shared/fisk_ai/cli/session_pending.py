@@ -60,7 +60,7 @@ def pending(argv: Sequence[str]) -> int:
     elif shown:
         cells = [_cells(row) for row in shown]
         print(within(_HEADER, cells, width=terminal_width(), least=_LEAST, whole=2))
-        _explain(shown)
+        _explain(shown, at_broker=agent is not None)
     else:
         print("Nothing waits for an answer")
     for session in held:
@@ -122,11 +122,12 @@ async def _open_batch(store: Store, row: RunInfo) -> Session | None:
     return session if session.state.pending is not None else None
 
 
-def _explain(rows: Sequence[_Row]) -> None:
-    """Say of the rows that nothing recorded can decide what does."""
+def _explain(rows: Sequence[_Row], *, at_broker: bool) -> None:
+    """Say of the rows that nothing recorded can decide what does; over NATS a doubt can be."""
     if any(row.waiting.is_unasked for row in rows):
         print(f"an unasked question is {UNASKED}", file=sys.stderr)
-    if any(row.waiting.in_doubt and not row.waiting.is_unasked for row in rows):
+    doubtful = any(row.waiting.in_doubt and not row.waiting.is_unasked for row in rows)
+    if doubtful and not at_broker:
         print(f"a call marked so is {IN_DOUBT}", file=sys.stderr)
 
 

@@ -130,8 +130,7 @@ async def _decide(
         end = await _sent(operator, session, answer, turn)
         if end is None:
             print("recorded")
-            note = "the run that asked goes on" if asked.live else ""
-            print(note or _later(session), file=sys.stderr)
+            print(_later(session, live=asked.live), file=sys.stderr)
             return
         _print(end, turn, session, took_s=time.monotonic() - began)
         if end.code in PARKED:
@@ -196,10 +195,12 @@ def _chosen(
     )
 
 
-def _later(session: str) -> str:
-    if session.startswith("j-"):
+def _later(session: str, *, live: bool) -> str:
+    if session.startswith("j-") and not live:
         return "the job goes on when its task is tried again"
-    return "the turn that goes on with it is queued"
+    if session.startswith(("s-", "w-")) and not live:
+        return "the turn that goes on with it is queued"
+    return "the run that asked goes on"
 
 
 def _print(end: TurnEnd, turn: Turn, session: str, *, took_s: float) -> None:

@@ -42,6 +42,23 @@ async def test_sessions_of_a_stream_are_listed_shown_and_removed_over_the_broker
     assert await runs.list(Filter()) == []
 
 
+async def test_sessions_of_a_stream_are_read_by_a_context_that_was_typed(
+    fleet: Workshop, js: JetStream, runs: StreamStore, broker: Broker, fleet_types: Types
+) -> None:
+    await write(runs, "one", assistant("a", say="Moo"), result("a"), terminal())
+    fleet.write_context("fleet", broker)
+    there = ("--nats-context", "fleet")
+    listed = await fleet_types("session", *there, "ls", *AGENT)
+    assert (listed.code, listed.err) == (0, "")
+    assert "one" in listed.out
+    nowhere = await fleet_types("session", "stats", "one", *there)
+    assert nowhere.code == 1
+    assert "--nats-context needs --config" in nowhere.err
+    files = await fleet_types("session", "ls", *there, *AGENT, "--state-dir", "state")
+    assert files.code == 1
+    assert "and these are files" in files.err
+
+
 async def test_a_terminals_agent_keeps_its_session_at_the_broker_of_its_context(
     fleet: Workshop, js: JetStream, runs: StreamStore, broker: Broker, fleet_types: Types
 ) -> None:

@@ -278,6 +278,25 @@ async def test_a_job_takes_no_standing_approval_and_no_answer_of_another_kind(
     assert (await office.store.load("j-1")).last_seq == before
 
 
+@pytest.mark.parametrize("choice", ["once", "no"])
+async def test_a_jobs_call_that_may_have_run_is_decided_about_once_a_run_has_parked_at_it(
+    office: Office, choice: Literal["no", "once"]
+) -> None:
+    await office.serve(model())
+    journal = await office.store.create("j-1", meta(agent="billing"))
+    await journal.append(2, assistant("u1"))
+    await journal.close()
+    given = structs.replace(ONCE, choice=choice)
+    with pytest.raises(ServiceRefusedError, match=r"404: call .u1. may have run already"):
+        await office.operator().decide("j-1", given, RecordingCaller())
+    assert (await office.store.load("j-1")).last_seq == 2
+    journal = await office.store.open("j-1")
+    await journal.append(3, terminal("suspended"))
+    await journal.close()
+    assert await office.operator().decide("j-1", given, RecordingCaller()) is None
+    assert (await office.store.load("j-1")).last_seq == 4
+
+
 async def test_a_session_of_another_agent_in_the_same_stream_is_none_of_this_one(
     office: Office,
 ) -> None:
