@@ -18,7 +18,7 @@ from fisk_ai.a2a.operator_client import OperatorClient
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection, ConnectOptions, connect
 from fisk_ai.bus.jetstream import JetStream
-from fisk_ai.errors import BusError
+from fisk_ai.errors import BusError, NoRespondersError
 from fisk_ai.sessions.ids import session_id_for_token
 from fisk_ai.sessions.jetstream import StreamStore
 from fisk_ai.sessions.records import CallApproval, Claim
@@ -162,6 +162,8 @@ async def test_an_agent_that_keeps_its_sessions_in_files_is_decided_about_over_n
     done = await agent.session("approve", session, "--nats-context", "none", *AGENT)
     assert (done.code, done.out) == (0, "recorded\n"), done.err
     assert code_of(await asyncio.wait_for(running, 10)) == ""
+    with pytest.raises(NoRespondersError):
+        await agent.caller.request(f"fisk.session.watchman.{session}", b"", timeout_s=2)
 
 
 async def test_a_decision_that_nobody_is_there_for_says_so(agent: Agent) -> None:
