@@ -65,7 +65,7 @@ def answer_for(stores: Stores, presence: Presence) -> None:
 
 
 async def _presence(config: Config, storage: Storage, kept: Connection, door: Door) -> Presence:
-    """Return who answers for held sessions: where everybody reaches the agent, else where they are."""
+    """Return who answers for held sessions: where the agent is reached, else where they are."""
     return Presence(await storage.answering() or kept, config.identity, door=door)
 
 

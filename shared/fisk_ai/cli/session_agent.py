@@ -42,13 +42,8 @@ class Agent:
         from fisk_ai.bus import contexts  # noqa: PLC0415 - likewise
         from fisk_ai.bus.connection import connect  # noqa: PLC0415 - likewise
 
-        options = contexts.named_or_given(
-            self.context,
-            f"operator of {self.identity}",
-            os.environ,
-            url=os.environ.get("FISK_AI_NATS_URL", "").strip(),
-            creds=os.environ.get("FISK_AI_NATS_CREDS", "").strip(),
-        )
+        purpose = f"operator of {self.identity}"
+        options = contexts.from_environment(self.context, purpose, os.environ)
         connection = await connect(options)
         try:
             yield OperatorClient(connection, self.identity, SENDER)

@@ -28,6 +28,7 @@ from fisk_ai.errors import NotDeferredError, ServiceRefusedError, TaskError
 from fisk_ai.render.line import LineOptions, LineView
 from fisk_ai.render.summary import RunSummary, usage_line
 from fisk_ai.sessions.digest import args_sha256
+from fisk_ai.sessions.ids import session_id_for_token
 from fisk_ai.text.gojson import RawJSON
 from fisk_ai.text.sanitise import for_terminal
 from fisk_ai.toolkit.prompter import DefaultDenyPrompter
@@ -37,6 +38,9 @@ REFUSAL_LIMIT = 400
 
 SHOWN_LIMIT = 2000
 """Code points of the command line of a question."""
+
+_SERVED = ("t-", "j-", "s-", "w-")
+"""What the ids of sessions begin with that an agent serves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +120,7 @@ async def _decide(
     deciding: Deciding,
     fits: Callable[[Waiting], bool],
 ) -> None:
-    session: str = arguments.id
+    session = _session_of(agent.identity, arguments.id)
     async with agent.reached() as operator:
         state = await _status(operator, session)
         asked = _chosen(session, state, arguments.call, fits)
@@ -134,9 +138,14 @@ async def _decide(
             return
         _print(end, turn, session, took_s=time.monotonic() - began)
         if end.code in PARKED:
-            for line in _left(await _status(operator, session), arguments):
+            for line in _left(session, await _status(operator, session), arguments):
                 print(line, file=sys.stderr)
         _require_success(end)
+
+
+def _session_of(identity: str, word: str) -> str:
+    """Return the session that a person names by its id, or by its conversation's token."""
+    return word if word.startswith(_SERVED) else session_id_for_token(identity, word)
 
 
 def _arguments(item: Waiting) -> str:
@@ -225,14 +234,14 @@ def _print(end: TurnEnd, turn: Turn, session: str, *, took_s: float) -> None:
     turn.view.note(summary.line())
 
 
-def _left(state: OperatorState, arguments: argparse.Namespace) -> Iterator[str]:
+def _left(session: str, state: OperatorState, arguments: argparse.Namespace) -> Iterator[str]:
     for asked in asked_of(state):
         item = asked.item
         if item.is_approved:
             continue
         yield f"still waiting: {described(item)}"
         verb = "approve" if item.kind == "approve" else "answer"
-        words = ("session", verb, arguments.id, label(item.tool_use_id))
+        words = ("session", verb, session, label(item.tool_use_id))
         yield f"  decide with: {command_of(words, arguments)}"
 
 
