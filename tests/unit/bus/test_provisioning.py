@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -203,7 +203,10 @@ async def test_a_stream_that_must_be_limited_and_is_not_is_refused(js: JetStream
 
 
 async def test_subjects_that_are_missing_are_added(js: JetStream) -> None:
-    wish = replace(queue(), keeps_subjects=lambda found: "orders.*" in found, found_by="")
+    def keeps(found: Sequence[str]) -> bool:
+        return "orders.*" in found
+
+    wish = replace(queue(), keeps_subjects=keeps, found_by="")
     await create(js, replace(wish, config={**wish.config, "subjects": ["notes"]}))
     finding = await applied(js, wish)
     assert finding.lines == ("changed: subjects notes -> notes,orders.*",)
