@@ -36,7 +36,7 @@ def text_of(file: Path) -> str:
     return text + shared
 
 
-def test_there_are_broker_configurations() -> None:
+def test_there_is_a_broker_configuration() -> None:
     assert {ROOT / "shared/fisk_ai/bus/broker.py", OURS} <= set(configurations())
 
 
