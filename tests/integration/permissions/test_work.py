@@ -85,11 +85,10 @@ async def test_a_peer_prompts_discovers_and_calls_tools_of_a_worker_that_keeps_e
     assert (removed.code, removed.out) == (0, f"Removed session {session}\n")
 
 
-async def test_an_operator_asks_who_holds_a_session_and_a_second_worker_leaves_it_alone(
+async def test_an_operator_asks_who_holds_a_session_and_cannot_remove_it_before_it_ends(
     fleet: RoleFleet,
 ) -> None:
     fleet.shop.write("script.yaml", HOLDS)
-    await fleet.start()
     await fleet.start()
     caller = GaplessCaller()
     async with fleet.connected("peer") as peer, fleet.connected("operator") as operator:
