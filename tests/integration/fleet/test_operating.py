@@ -109,11 +109,6 @@ async def test_a_parked_call_is_listed_approved_and_run_from_a_terminal(
     assert agent.ran == 1
     records = [record.payload for record in await runs.records(session)]
     assert sum(isinstance(each, CallApproval) for each in records) == 1
-    nothing = await agent.session("pending", *AGENT)
-    assert nothing.out == "Nothing waits for an answer\n"
-    again = await agent.session("approve", session, *AGENT)
-    assert (again.code, again.out) == (1, "")
-    assert "waits on nothing: it is completed" in again.err
 
 
 async def test_an_operator_needs_no_configuration_and_no_right_to_the_journals(

@@ -54,7 +54,8 @@ async def test_sessions_of_a_stream_are_read_by_a_context_that_was_typed(
     nowhere = await fleet_types("session", "stats", "one", *there)
     assert nowhere.code == 1
     assert "--nats-context needs --config" in nowhere.err
-    files = await fleet_types("session", "ls", *there, *AGENT, "--state-dir", "state")
+    fleet.write("files.yaml", "identity: watchman\nharness: {sessions: {backend: file}}\n")
+    files = await fleet_types("session", "ls", *there, "--config", "files.yaml")
     assert files.code == 1
     assert "and these are files" in files.err
 
