@@ -52,6 +52,7 @@ def shop(tmp_path: Path) -> Workshop:
         [
             FakeCommand(path="report", output="3 nodes, none failed\n"),
             FakeCommand(path="hold", output="held\n", wait_for=directory / "gate"),
+            FakeCommand(path="drop", output="gone\n", tags=("ai:confirm",)),
         ],
     )
     return Workshop(directory, "", application, state="")

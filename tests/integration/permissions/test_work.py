@@ -10,6 +10,7 @@ from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a.client import AgentClient, TaskEnd
 from fisk_ai.a2a.messages import (
     DiscoveryRequest,
+    ErrorTerminal,
     RequestPrompt,
     Result,
     Sender,
@@ -36,6 +37,11 @@ HOLDS = """\
 turns:
   - call: [{tool: hold, input: {}}]
   - say: done
+"""
+DROPS = """\
+turns:
+  - call: [{tool: drop, input: {}}]
+  - say: dropped
 """
 FOREIGN = (
     "fisk.sessions.RUNS.victim.2",
@@ -102,6 +108,23 @@ async def test_an_operator_asks_who_holds_a_session_and_cannot_remove_it_before_
         fleet.shop.gate.touch()
         assert isinstance((await running).terminal, Result)
         assert await Presence(operator, "watchman").look(session) == "nobody"
+
+
+async def test_an_operator_approves_what_a_peer_can_only_ask_for(fleet: RoleFleet) -> None:
+    written = (fleet.shop.directory / "agent.yaml").read_text()
+    operated = "{workers: 2, approve: operator, approvals: park}"
+    fleet.shop.write("agent.yaml", written.replace("{workers: 2}", operated))
+    fleet.shop.write("script.yaml", DROPS)
+    await fleet.start()
+    caller = GaplessCaller()
+    async with fleet.connected("peer") as peer:
+        end = await prompt(peer, caller)
+        assert isinstance(end.terminal, ErrorTerminal)
+        assert end.terminal.code == "suspended"
+    session = session_id_for_token("watchman", caller.token)
+    done = await fleet.operate("session", "approve", session, "--config", "agent.yaml")
+    assert (done.code, done.out) == (0, "dropped\n"), done.err
+    assert fleet.shop.application.count("drop") == 1
 
 
 async def test_a_reply_subject_outside_the_accepted_prefixes_gets_no_answer_and_no_publish(
