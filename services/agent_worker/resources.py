@@ -34,8 +34,8 @@ from fisk_ai.toolkit import toolset
 from fisk_ai.toolkit.builtin import assemble
 from fisk_ai.toolkit.contract import Tool
 from fisk_ai.toolkit.environment import credential_values
-from fisk_ai.toolkit.fisk import LoadedApplication
-from fisk_ai.toolkit.fisk import load as load_application
+from fisk_ai.toolkit.fisk.application import LoadedApplication
+from fisk_ai.toolkit.fisk.application import load as load_application
 from fisk_ai.toolkit.selection import select
 
 if TYPE_CHECKING:

@@ -13,7 +13,6 @@ import ctypes
 import fcntl
 import os
 import sys
-import tempfile
 from contextlib import suppress
 from typing import IO, Final
 
@@ -70,4 +69,6 @@ def _nameless() -> IO[bytes]:
     if sys.platform == "linux":  # never on a disk
         sealable = os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING
         return os.fdopen(os.memfd_create("fisk-ai", sealable), "w+b")
+    import tempfile  # noqa: PLC0415 - not on Linux
+
     return tempfile.TemporaryFile()

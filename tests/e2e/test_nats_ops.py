@@ -15,8 +15,8 @@ import pytest
 from fisk_ai.config import Mode, load
 from fisk_ai.testing.broker import running_server
 from fisk_ai.testing.command import Agent, Done
-from fisk_ai.toolkit import fisk
 from fisk_ai.toolkit.contract import Confirmable
+from fisk_ai.toolkit.fisk import application as applications
 
 NATS = shutil.which("nats")
 EXAMPLE = Path(__file__).parents[2] / "examples" / "nats-ops"
@@ -91,7 +91,7 @@ subject top username verbose waiting
 
 async def test_every_flag_of_what_runs_unasked_was_looked_at() -> None:
     config = load(EXAMPLE / "agent.yaml", Mode.LENIENT)
-    application = await fisk.load(config, environ=os.environ)
+    application = await applications.load(config, environ=os.environ)
     unasked = {
         tool.name: frozenset(cast("Mapping[str, object]", tool.input_schema()["properties"]))
         for tool in application.tools

@@ -21,7 +21,7 @@ from fisk_ai.llm.model import Request, Response
 from fisk_ai.llm.provider import Capabilities, DeltaSink, Provider, ProviderConfig
 from fisk_ai.sessions.file import FileStore
 from fisk_ai.text import gojson
-from fisk_ai.toolkit.fisk import load as load_application
+from fisk_ai.toolkit.fisk.application import load as load_application
 
 SESSION = "faulty"
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from fisk_ai.agent.notes import notes
 from fisk_ai.config import Config
-from fisk_ai.llm.model import ToolDef
+from fisk_ai.llm.tool_def import ToolDef
 from fisk_ai.sessions import fingerprint
 from fisk_ai.sessions.records import Fingerprint
 

@@ -23,6 +23,9 @@ from fisk_ai.text.sanitise import clean_surrogates
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
+DEFAULT_CONFIG = "agent.yaml"
+"""The configuration of a command that is given none."""
+
 _OFF = frozenset({"", "0", "f", "false", "n", "no", "off"})
 """Spellings with which an exported twin of a boolean flag says no."""
 

@@ -8,7 +8,6 @@ from pathlib import Path
 from fisk_ai.cli.stores import configured_directory
 from fisk_ai.config import Config
 from fisk_ai.errors import FiskError
-from fisk_ai.memory.limits import CONTENT_LIMIT_BYTES, ENTRIES_LIMIT
 from fisk_ai.render.tables import Document
 from fisk_ai.render.width import terminal_width
 from fisk_ai.text.sanitise import for_terminal
@@ -28,6 +27,8 @@ def memory(config: Config) -> str:
     declared = config.harness.memory
     if not declared.enabled:
         return ""
+    from fisk_ai.memory.limits import CONTENT_LIMIT_BYTES, ENTRIES_LIMIT  # noqa: PLC0415 - seldom needed
+
     page = Document("Memory", terminal_width())
     page.item("Backend", _named(declared.backend))
     if declared.backend == JETSTREAM:

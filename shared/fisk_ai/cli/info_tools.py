@@ -18,7 +18,8 @@ from fisk_ai.toolkit import toolset
 from fisk_ai.toolkit.builtin import assemble
 from fisk_ai.toolkit.builtin.assemble import Builtins
 from fisk_ai.toolkit.contract import Confirmable, Tagged, Tool
-from fisk_ai.toolkit.fisk import GlobalFlag, LoadedApplication
+from fisk_ai.toolkit.fisk.application import LoadedApplication
+from fisk_ai.toolkit.fisk.globals import GlobalFlag
 
 NAME_LIMIT = 128
 WORDS_LIMIT = 1_000

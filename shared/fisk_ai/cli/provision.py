@@ -17,12 +17,11 @@ from fisk_ai.bus import contexts
 from fisk_ai.bus.options import ConnectOptions
 from fisk_ai.bus.rights import provisioning
 from fisk_ai.bus.wishes import SHARED, Isolation, Wish
-from fisk_ai.cli.arguments import CommandParser
+from fisk_ai.cli.arguments import DEFAULT_CONFIG, CommandParser
 from fisk_ai.cli.one_shot import run_one_shot
 from fisk_ai.cli.provision_diff import compare, print_commands
 from fisk_ai.cli.provision_permissions import printed
 from fisk_ai.cli.provision_roles import Agent
-from fisk_ai.cli.run_flags import DEFAULT_CONFIG
 from fisk_ai.cli.session_flags import number_of
 from fisk_ai.config import Config, Mode, load
 from fisk_ai.errors import ConfigError, UsageError

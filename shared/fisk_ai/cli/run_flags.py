@@ -9,13 +9,11 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fisk_ai.cli.arguments import CommandParser, exported
+from fisk_ai.cli.arguments import DEFAULT_CONFIG, CommandParser, exported
 from fisk_ai.errors import NotBuiltError, UsageError
 from fisk_ai.llm.anthropic.base_url import BASE_URL, check_base_url
 from fisk_ai.llm.credentials import KEY, KEY_FILE
 from fisk_ai.text.sanitise import clean_surrogates
-
-DEFAULT_CONFIG = "agent.yaml"
 
 PROMPT_LIMIT_BYTES = 780_000
 """What a prompt may take of one message; the rest of its 786432 bytes is for the header."""

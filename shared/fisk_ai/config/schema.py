@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import types
 from collections.abc import Iterator
@@ -144,6 +143,8 @@ def _closest(keys: list[str], path: KeyPath) -> list[str]:
 
 
 def _spelled_alike(path: KeyPath, written: str) -> list[str]:
+    import difflib  # noqa: PLC0415 - for a mistyped key alone
+
     block = ".".join(part for part in path[:-1] if isinstance(part, str))
     siblings = filter(None, (_child(key, block) for key in _every_key()))
     close = difflib.get_close_matches(written, siblings, n=1, cutoff=_NEAR)

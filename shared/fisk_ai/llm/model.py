@@ -7,9 +7,10 @@ keys and number spellings are a provider's own and are given back as they came. 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+
+from fisk_ai.llm.tool_def import ToolDef
 
 Role = Literal["user", "assistant"]
 
@@ -64,16 +65,6 @@ class Message:
 
     role: Role
     content: tuple[Block, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class ToolDef:
-    """A tool as models are told of it; ``input_schema`` must never be changed in place."""
-
-    name: str
-    description: str
-    input_schema: Mapping[str, object]
-    defer_loading: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from fisk_ai.llm.model import ToolDef
+from fisk_ai.llm.tool_def import ToolDef
 from fisk_ai.sessions.records import Fingerprint
 from fisk_ai.text.gojson import dumps, sort_deep
 from fisk_ai.text.sanitise import QUOTED_LIMIT, for_terminal

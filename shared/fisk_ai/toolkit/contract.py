@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Protocol, runtime_checkable
 
-from fisk_ai.llm.model import ToolDef
+from fisk_ai.llm.tool_def import ToolDef
 from fisk_ai.toolkit.behavior import Behavior
 from fisk_ai.toolkit.prompter import DefaultDenyPrompter, Prompter
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import cast
 
 from fisk_ai.errors import SetupError, ToolError
-from fisk_ai.llm.model import ToolDef
+from fisk_ai.llm.tool_def import ToolDef
 from fisk_ai.text import sanitise, words
 from fisk_ai.toolkit import arguments, tags
 from fisk_ai.toolkit.behavior import Behavior

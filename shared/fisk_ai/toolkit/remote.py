@@ -17,7 +17,7 @@ from fisk_ai.a2a.messages import ToolDescriptor
 from fisk_ai.a2a.tool_client import call_tool
 from fisk_ai.bus.connection import Connection
 from fisk_ai.errors import BusError, ConfigError, PeerError, ProtocolError, ToolError
-from fisk_ai.llm.model import ToolDef
+from fisk_ai.llm.tool_def import ToolDef
 from fisk_ai.text.sanitise import for_terminal
 from fisk_ai.toolkit.behavior import Behavior
 from fisk_ai.toolkit.contract import (

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple, cast
 
 from fisk_ai.errors import ConfigError, SetupError
-from fisk_ai.llm.model import ToolDef
+from fisk_ai.llm.tool_def import ToolDef
 from fisk_ai.toolkit.builtin.assemble import FEATURES, Builtins
 from fisk_ai.toolkit.contract import TOOL_NAME, Advisory, Confirmable, Describer, Tool
 from fisk_ai.toolkit.selection import Selection

@@ -12,7 +12,7 @@ import pytest
 
 from fisk_ai.config import Mode, loads
 from fisk_ai.toolkit.contract import CallContext, ExecDeps
-from fisk_ai.toolkit.fisk import load
+from fisk_ai.toolkit.fisk.application import load
 
 PROGRAMS = Path(__file__).parent / "programs"
 

@@ -20,7 +20,7 @@ from fisk_ai.testing.application import FakeApplication, FakeArg, FakeCommand
 from fisk_ai.testing.session_records import assistant, result, write_file
 from fisk_ai.testing.tools import FakeTool
 from fisk_ai.text import gojson
-from fisk_ai.toolkit.fisk import load
+from fisk_ai.toolkit.fisk.application import load
 
 FOREIGN = {
     "half a surrogate": "\ud83d",

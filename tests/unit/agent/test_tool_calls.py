@@ -8,7 +8,8 @@ import pytest
 from fisk_ai.agent import tool_call
 from fisk_ai.agent.events import ToolCallEvent, ToolResultEvent
 from fisk_ai.errors import PromptAbortedError, ToolError
-from fisk_ai.llm.model import ToolDef, ToolResultBlock
+from fisk_ai.llm.model import ToolResultBlock
+from fisk_ai.llm.tool_def import ToolDef
 from fisk_ai.sessions.records import Payload, ToolResult
 from fisk_ai.testing.agent import AgentBench, call, say
 from fisk_ai.testing.tools import FakeTool

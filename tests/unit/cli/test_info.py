@@ -456,7 +456,7 @@ def test_a_block_that_a_run_has_its_own_of_is_said_to_be_for_a_served_agent(show
 def test_a_narrow_terminal_breaks_no_line_in_two(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("info", "info_data", "info_stores", "info_tools"):
+    for module in ("info_page", "info_data", "info_stores", "info_tools"):
         monkeypatch.setattr(f"fisk_ai.cli.{module}.terminal_width", lambda: 80)
     config = tmp_path / "agent.yaml"
     config.write_text(

@@ -11,6 +11,7 @@ import pytest
 
 from fisk_ai.cli.main import main
 from fisk_ai.cli.tree import COMMANDS
+from fisk_ai.testing.application import FakeApplication, FakeCommand
 from fisk_ai.version import __version__
 
 _HEAVY = (
@@ -58,6 +59,16 @@ def test_listing_sessions_imports_no_configuration_code_and_no_client(
 ) -> None:
     heavy = tuple(name for name in _HEAVY if name != "msgspec")
     assert _imports(*words, "--state-dir", str(tmp_path), heavy=heavy) == "heavy:"
+
+
+def test_showing_an_agent_takes_no_event_loop_and_nothing_a_run_alone_needs(tmp_path: Path) -> None:
+    application = FakeApplication(tmp_path / "app", [FakeCommand(path="list")])
+    config = tmp_path / "agent.yaml"
+    config.write_text(f"application_path: {application.path}\nllm: {{model: m}}\n")
+    shown = ("msgspec", "pydantic", "yaml")
+    runs = ("asyncio", "fisk_ai.llm.model", "fisk_ai.memory.store", "fisk_ai.toolkit.functool")
+    heavy = (*(name for name in _HEAVY if name not in shown), *runs)
+    assert _imports("info", "--config", str(config), heavy=heavy) == "heavy:"
 
 
 @pytest.mark.parametrize("command", ["info", "run"])
@@ -229,6 +240,24 @@ def test_sigterm_while_the_command_starts_is_an_interrupt_with_exit_code_1() -> 
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode == 1
     assert done.stderr == b"fisk-ai: error: interrupted\n"
+
+
+@pytest.mark.parametrize("name", ["INT", "TERM", "HUP"])
+def test_an_interrupted_info_ends_the_application_it_asked(tmp_path: Path, name: str) -> None:
+    application = tmp_path / "app"
+    application.write_text(f"#!/bin/sh\necho $$ > pid\nkill -{name} $PPID\nexec sleep 30\n")
+    application.chmod(0o755)
+    (tmp_path / "agent.yaml").write_text("application_path: ./app\n")
+    done = subprocess.run(
+        [sys.executable, "-m", "fisk_ai.cli", "info"],
+        cwd=tmp_path,
+        capture_output=True,
+        check=False,
+        timeout=15,
+    )
+    assert (done.returncode, done.stderr) == (1, b"fisk-ai: error: interrupted\n")
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "pid").read_text()), 0)
 
 
 @pytest.mark.parametrize("behind", ["SIGHUP", "SIGTERM", "SIGINT"])

@@ -22,12 +22,12 @@ from fisk_ai.llm.model import (
     Request,
     TextBlock,
     ThinkingBlock,
-    ToolDef,
     ToolResultBlock,
     ToolUseBlock,
     Usage,
 )
 from fisk_ai.llm.provider import ProviderConfig
+from fisk_ai.llm.tool_def import ToolDef
 from fisk_ai.testing.messages_endpoint import (
     Answer,
     FakeMessagesEndpoint,

@@ -15,8 +15,9 @@ from fisk_ai.errors import ProviderError
 from fisk_ai.llm import fields
 from fisk_ai.llm.anthropic.provider import AnthropicProvider
 from fisk_ai.llm.blocks import message_from_json, message_to_json
-from fisk_ai.llm.model import Delta, Message, Request, Response, TextBlock, ToolDef, Usage
+from fisk_ai.llm.model import Delta, Message, Request, Response, TextBlock, Usage
 from fisk_ai.llm.provider import ProviderConfig
+from fisk_ai.llm.tool_def import ToolDef
 from fisk_ai.testing.messages_endpoint import Answer, FakeMessagesEndpoint, text
 from fisk_ai.text import rawjson
 from fisk_ai.text.gojson import RawJSON, compact, dumps

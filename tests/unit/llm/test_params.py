@@ -17,10 +17,10 @@ from fisk_ai.llm.model import (
     Request,
     TextBlock,
     ThinkingBlock,
-    ToolDef,
     ToolResultBlock,
     ToolUseBlock,
 )
+from fisk_ai.llm.tool_def import ToolDef
 from fisk_ai.text.gojson import dumps
 
 BASE = Request(

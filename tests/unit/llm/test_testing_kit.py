@@ -13,8 +13,9 @@ import pytest
 
 from fisk_ai.errors import ConfigError, ProviderError
 from fisk_ai.llm.anthropic.provider import AnthropicProvider
-from fisk_ai.llm.model import Delta, Message, Request, TextBlock, ToolDef
+from fisk_ai.llm.model import Delta, Message, Request, TextBlock
 from fisk_ai.llm.provider import Capabilities, Provider, ProviderConfig
+from fisk_ai.llm.tool_def import ToolDef
 from fisk_ai.testing import model as scripted_model
 from fisk_ai.testing.messages_endpoint import read_answers
 from fisk_ai.testing.model import ScriptedProvider, reply

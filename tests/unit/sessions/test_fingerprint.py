@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from fisk_ai.llm.model import ToolDef
+from fisk_ai.llm.tool_def import ToolDef
 from fisk_ai.sessions import fingerprint
 from fisk_ai.sessions.digest import args_sha256
 from fisk_ai.sessions.fingerprint import Drift

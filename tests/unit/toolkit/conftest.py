@@ -13,7 +13,7 @@ import pytest
 
 from fisk_ai.config import Config, Mode, loads
 from fisk_ai.toolkit.contract import Tool
-from fisk_ai.toolkit.fisk import LoadedApplication, load
+from fisk_ai.toolkit.fisk.application import LoadedApplication, load
 
 FIXTURES = Path(__file__).parent / "fixtures"
 

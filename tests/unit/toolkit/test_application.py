@@ -13,7 +13,8 @@ import pytest
 from fisk_ai.config import Config
 from fisk_ai.errors import SetupError
 from fisk_ai.toolkit.contract import Advisory, CallContext, Confirmable, ExecDeps
-from fisk_ai.toolkit.fisk import LoadedApplication, load, resolve_application
+from fisk_ai.toolkit.fisk.application import LoadedApplication, load
+from fisk_ai.toolkit.fisk.program import resolve_application
 
 Loading = Callable[..., Awaitable[LoadedApplication]]
 Configure = Callable[..., Config]

@@ -24,7 +24,7 @@ from fisk_ai.toolkit.contract import (
     Tool,
     ToolOutcome,
 )
-from fisk_ai.toolkit.fisk import LoadedApplication, load
+from fisk_ai.toolkit.fisk.application import LoadedApplication, load
 from fisk_ai.toolkit.fisk.command import CommandTool
 
 Loading = Callable[..., Awaitable[LoadedApplication]]

@@ -12,7 +12,7 @@ import pytest
 from fisk_ai.config import Config
 from fisk_ai.testing.application import FakeApplication, FakeArg, FakeCommand, FakeFlag
 from fisk_ai.toolkit.contract import CallContext, ExecDeps
-from fisk_ai.toolkit.fisk import load
+from fisk_ai.toolkit.fisk.application import load
 from fisk_ai.toolkit.fisk.document import decode
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from fisk_ai.errors import ConfigError
 from fisk_ai.toolkit.contract import Describer, Tool
-from fisk_ai.toolkit.fisk import LoadedApplication
+from fisk_ai.toolkit.fisk.application import LoadedApplication
 from fisk_ai.toolkit.fisk.document import Application, Flag
 from fisk_ai.toolkit.fisk.globals import GlobalFlag, merged_schema, normalise, resolve
 

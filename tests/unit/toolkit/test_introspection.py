@@ -6,7 +6,8 @@ import asyncio
 import os
 import re
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -14,14 +15,26 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fisk_ai.errors import SetupError
-from fisk_ai.toolkit.fisk import LoadedApplication, introspection
-from fisk_ai.toolkit.fisk.document import decode
-from fisk_ai.toolkit.fisk.introspection import introspect
+from fisk_ai.toolkit.fisk import introspection, starting, undescribed
+from fisk_ai.toolkit.fisk.application import LoadedApplication
+from fisk_ai.toolkit.fisk.document import Application, decode
+from fisk_ai.toolkit.fisk.introspection import Introspection
 
 Loading = Callable[..., Awaitable[LoadedApplication]]
 Program = Callable[..., Path]
 Gone = Callable[[int], Awaitable[None]]
 Written = Callable[[Path], Awaitable[str]]
+
+
+async def introspect(
+    program: Path, *, environ: Mapping[str, str], timeout_s: float = 30.0
+) -> Application:
+    with closing(Introspection(program, environ=environ, timeout_s=timeout_s)) as introspection:
+        return await asyncio.to_thread(introspection.document)
+
+
+def descriptors() -> list[Path]:
+    return sorted(Path("/proc/self/fd").iterdir())
 
 
 async def refusal(path: Path, *, timeout_s: float = 30.0) -> str:
@@ -159,7 +172,7 @@ async def test_text_in_front_of_a_document_is_told_as_such_with_its_beginning(
     assert message.endswith(
         "let the program print nothing when it is imported and before it describes itself"
     )
-    assert len(said.partition(")")[0]) == introspection.BEGINNING + len("…")
+    assert len(said.partition(")")[0]) == undescribed.BEGINNING + len("…")
     assert '"name"' not in message
 
 
@@ -187,7 +200,7 @@ async def test_a_failing_program_is_never_reported_as_bad_json(program: Program)
 async def test_a_program_whose_output_somebody_keeps_open_did_not_answer(
     program: Program, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("fisk_ai.toolkit.fisk.process.run.__kwdefaults__", {"linger_s": 0.1})
+    monkeypatch.setattr(starting, "LINGER_S", 0.1)
     message = await refusal(program('sleep 60 & echo \'{"name":"x"}\''))
     assert "kept its output open" in message
 
@@ -199,7 +212,7 @@ async def test_the_end_of_what_a_failing_program_printed_is_shown(program: Progr
     message = await refusal(path)
     assert message.endswith("9998 9999 ValueError: no such node)")
     assert "(it printed: …" in message
-    assert len(message) < len(str(path)) + introspection.EXCERPT + 100
+    assert len(message) < len(str(path)) + undescribed.EXCERPT + 100
 
 
 async def test_the_end_is_shown_of_output_beyond_the_limit(program: Program) -> None:
@@ -377,6 +390,39 @@ async def test_a_cancelled_load_leaves_no_process(
     with pytest.raises(asyncio.CancelledError):
         await task
     await gone(pid)
+
+
+async def test_a_program_works_before_anybody_waits_for_it_and_ends_when_nobody_does(
+    program: Program, tmp_path: Path, written: Written, gone: Gone
+) -> None:
+    path = program(f"echo $$ > {tmp_path}/pid; sleep 30")
+    with closing(Introspection(path, environ=os.environ)):
+        pid = int(await written(tmp_path / "pid"))
+    await gone(pid)
+
+
+async def test_a_program_that_let_go_of_its_output_has_no_longer_to_end(
+    program: Program, tmp_path: Path, written: Written, gone: Gone
+) -> None:
+    path = program(f"exec >&- 2>&-; echo $$ > {tmp_path}/pid; sleep 30")
+    assert "timed out" in await refusal(path, timeout_s=0.3)
+    await gone(int(await written(tmp_path / "pid")))
+
+
+async def test_a_program_that_never_stops_printing_is_ended_in_time(program: Program) -> None:
+    message = await refusal(program("echo $$; exec yes"), timeout_s=0.3)
+    assert "timed out" in message
+
+
+async def test_asking_leaves_no_descriptor_behind(program: Program) -> None:
+    path = program('echo \'{"name":"x"}\'')
+    await introspect(path, environ=os.environ)
+    before = descriptors()
+    for _ in range(3):
+        await introspect(path, environ=os.environ)
+        await refusal(program("exit 3", name="failing"))
+        await refusal(path.parent / "absent")
+    assert descriptors() == before
 
 
 async def test_a_visible_leaf_without_a_schema_fails_the_whole_load(loaded: Loading) -> None:

@@ -13,7 +13,8 @@ import pytest
 import uvloop
 
 from fisk_ai.errors import ToolError
-from fisk_ai.toolkit.fisk.process import Exit, kill_group, run
+from fisk_ai.toolkit.fisk.process import run
+from fisk_ai.toolkit.fisk.starting import Exit, kill_group
 
 Program = Callable[..., Path]
 Gone = Callable[[int], Awaitable[None]]

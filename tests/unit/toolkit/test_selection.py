@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 import pytest
 
 from fisk_ai.errors import ConfigError
-from fisk_ai.toolkit.fisk import LoadedApplication
+from fisk_ai.toolkit.fisk.application import LoadedApplication
 from fisk_ai.toolkit.selection import Selection, compile_filter
 
 Loading = Callable[..., Awaitable[LoadedApplication]]

@@ -8,11 +8,11 @@ from typing import cast
 import pytest
 
 from fisk_ai.errors import ConfigError, SetupError
-from fisk_ai.llm.model import ToolDef
+from fisk_ai.llm.tool_def import ToolDef
 from fisk_ai.testing.tools import FakeTool
 from fisk_ai.toolkit.builtin.assemble import Builtins
 from fisk_ai.toolkit.contract import Advisory, CallInfo, Tool
-from fisk_ai.toolkit.fisk import LoadedApplication
+from fisk_ai.toolkit.fisk.application import LoadedApplication
 from fisk_ai.toolkit.selection import Selection, compile_filter
 from fisk_ai.toolkit.toolset import Sources, ToolSet, build, require_tools
 

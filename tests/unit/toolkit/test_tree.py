@@ -11,7 +11,7 @@ import pytest
 from fisk_ai.config import Config
 from fisk_ai.errors import SetupError
 from fisk_ai.toolkit.contract import Tool
-from fisk_ai.toolkit.fisk import LoadedApplication, load
+from fisk_ai.toolkit.fisk.application import LoadedApplication, load
 from fisk_ai.toolkit.fisk.document import Command
 from fisk_ai.toolkit.fisk.tree import check_names, combined_help, leaves
 

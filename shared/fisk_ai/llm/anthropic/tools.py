@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final, cast
 
-from fisk_ai.llm.model import Request, ToolDef
+from fisk_ai.llm.model import Request
+from fisk_ai.llm.tool_def import ToolDef
 
 TOOL_SEARCH: Final = "tool_search_tool_bm25"
 """Type and name of the tool that finds deferred ones; the API itself runs it."""

@@ -11,13 +11,12 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from fisk_ai.memory.store import MemoryStore
-from fisk_ai.toolkit.builtin import harness_tools, hitl
 from fisk_ai.toolkit.contract import Tool
 from fisk_ai.toolkit.selection import select
 
 if TYPE_CHECKING:
     from fisk_ai.config import Config  # loads pydantic, which a tool set does not need
+    from fisk_ai.memory.store import MemoryStore  # seldom needed
 
 HITL_FEATURE = "harness.human_in_the_loop"
 MEMORY_FEATURE = "harness.memory"
@@ -62,11 +61,16 @@ def _enabled(
 ) -> Iterator[tuple[Tool, str]]:
     harness = config.harness
     if harness.human_in_the_loop.enabled:
+        from fisk_ai.toolkit.builtin import hitl  # noqa: PLC0415 - seldom needed, like the others
+
         yield from ((tool, HITL_FEATURE) for tool in hitl.TOOLS)
     if harness.memory.enabled:
-        from fisk_ai.toolkit.builtin.memory import memory_tools  # noqa: PLC0415 - seldom needed
+        from fisk_ai.toolkit.builtin.memory import memory_tools  # noqa: PLC0415 - as above
 
         tools = memory_tools(memory, read_only=harness.memory.read_only)
         yield from ((tool, MEMORY_FEATURE) for tool in tools)
-    root = config.base or base
-    yield from ((tool, TOOLS_FEATURE) for tool in harness_tools.build(harness.tools, base=root))
+    if harness.tools:
+        from fisk_ai.toolkit.builtin import harness_tools  # noqa: PLC0415 - as above
+
+        root = config.base or base
+        yield from ((tool, TOOLS_FEATURE) for tool in harness_tools.build(harness.tools, base=root))

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import shutil
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,8 +15,7 @@ from fisk_ai.toolkit.fisk import globals as global_flags
 from fisk_ai.toolkit.fisk.command import CommandTool, Host
 from fisk_ai.toolkit.fisk.document import Application, Command, Flag
 from fisk_ai.toolkit.fisk.globals import GlobalFlag
-from fisk_ai.toolkit.fisk.introspection import TIMEOUT_S, introspect
-from fisk_ai.toolkit.fisk.misread import advice
+from fisk_ai.toolkit.fisk.introspection import TIMEOUT_S, Introspection, begun
 from fisk_ai.toolkit.fisk.tree import Leaf, check_names, idle_group_tags, leaves
 from fisk_ai.toolkit.selection import select
 
@@ -57,18 +53,25 @@ async def load(
             two commands would become one tool.
         ConfigError: a filter or a global flag that cannot be meant.
     """
-    select(config)  # a filter that cannot be meant is told before anything runs
-    program = resolve_application(config, environ)
-    if program is None:
+    import asyncio  # noqa: PLC0415 - there is no event loop where an application is only listed
+
+    with begun(config, environ=environ, timeout_s=timeout_s) as introspection:
+        return await asyncio.to_thread(finish, config, introspection, environ=environ)
+
+
+def finish(
+    config: Config, introspection: Introspection | None, *, environ: Mapping[str, str]
+) -> LoadedApplication:
+    """Wait for the application that was begun, and return its selected tools.
+
+    Raises:
+        SetupError, ConfigError: as :func:`load`.
+    """
+    if introspection is None:
         unmatched = _unmatched(config.harness.confirm_tags, ())
         return LoadedApplication(advisories=tuple(unmatched))
-    document = await introspect(
-        program,
-        environ=without_configured(environ, config),
-        directory=config.base,
-        timeout_s=timeout_s,
-    )
-    return assemble(config, document, program=program, environ=environ)
+    document = introspection.document()
+    return assemble(config, document, program=introspection.program, environ=environ)
 
 
 def assemble(
@@ -104,40 +107,6 @@ def assemble(
         program=program,
         global_flags=tuple(flag.name for flag in offered),
         available_flags=global_flags.available(document, offered),
-    )
-
-
-def resolve_application(config: Config, environ: Mapping[str, str]) -> Path | None:
-    """Return the absolute path of the application; ``None`` when none is configured.
-
-    A bare name is looked for on ``PATH`` and then beside the running interpreter, where the
-    console scripts of its virtual environment are. A relative path with a slash starts at the
-    folder of the configuration file.
-
-    Raises:
-        SetupError: a bare name is in neither place, or the path is evidently meant in another way.
-    """
-    configured = config.application_path
-    if not configured:
-        return None
-    places = (environ.get("PATH", os.defpath), str(Path(sys.executable).parent))
-    if "/" in configured:
-        path = Path(os.path.abspath(config.directory / configured))  # noqa: PTH100 - no symlink is followed
-        meant = "" if os.path.lexists(path) else advice(configured, config.directory, places)
-        if meant:
-            raise SetupError(
-                f'application_path: "{configured}" is not there: {meant}', key="application_path"
-            )
-        return path
-    for place in places:
-        found = shutil.which(configured, path=place)
-        if found is not None:
-            return Path(found).absolute()
-    meant = advice(configured, config.directory, places) or "install it or write a path"
-    raise SetupError(
-        f'application_path: "{configured}" is neither on PATH nor beside the running Python; '
-        f"{meant}",
-        key="application_path",
     )
 
 

@@ -8,7 +8,7 @@ from functools import cached_property
 from pathlib import Path
 
 from fisk_ai.errors import ToolError
-from fisk_ai.llm.model import ToolDef
+from fisk_ai.llm.tool_def import ToolDef
 from fisk_ai.text.ring import RingBuffer
 from fisk_ai.toolkit import arguments, tags
 from fisk_ai.toolkit.behavior import Behavior
@@ -20,7 +20,7 @@ from fisk_ai.toolkit.contract import (
     ToolOutcome,
 )
 from fisk_ai.toolkit.environment import child_environment
-from fisk_ai.toolkit.fisk import argv, display, process
+from fisk_ai.toolkit.fisk import argv, display
 from fisk_ai.toolkit.fisk.document import Flag
 from fisk_ai.toolkit.fisk.globals import merged_schema
 from fisk_ai.toolkit.fisk.tree import Leaf
@@ -138,6 +138,8 @@ class CommandTool:
             ToolError: the arguments form no command line, the program cannot be started, or its
                 output was lost because another process kept it open.
         """
+        from fisk_ai.toolkit.fisk import process  # noqa: PLC0415 - listing tools needs no event loop
+
         words = self._line(raw).words
         output = RingBuffer()
         ended = await process.run(

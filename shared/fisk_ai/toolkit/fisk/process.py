@@ -1,43 +1,21 @@
-"""Running one program to its end: its own group, one pipe, and nothing left behind.
+"""Running one program to its end in the event loop, and leaving nothing behind.
 
-Both output streams share one pipe, so their order is kept. Standard input is the null device and
-no other descriptor of ours is inherited. A program is started with ``vfork`` and awaited through
-descriptors in the event loop: no thread and no copy of this process per call. ``vfork`` halts this
-process until the child has become its program, so programs take turns to start.
+It is awaited through descriptors: no thread per call. Its start halts this process for a moment, so
+programs take turns to start.
 """
 
 from __future__ import annotations
 
 import asyncio
 import os
-import signal
 import subprocess
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
-from fisk_ai.errors import ToolError
-from fisk_ai.toolkit.fisk import unstartable
+from fisk_ai.toolkit.fisk import starting
 from fisk_ai.toolkit.fisk.orphans import WATCH
+from fisk_ai.toolkit.fisk.starting import LINGER_S, Exit, kill_group
 from fisk_ai.toolkit.fisk.turns import TURNS
-
-LINGER_S = 10.0
-"""How long a pipe may stay open once its program ended: a grandchild holds it."""
-
-KILL_S = 1.0
-"""How long the end of a killed program is awaited; only one that is stuck in the kernel takes it.
-Nobody reads what it printed, so nobody waits for its pipe."""
-
-READ_BYTES = 65_536
-"""Bytes taken from the pipe in one turn of the loop; the size of a pipe on Linux."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Exit:
-    """How a program ended: -1 for a signal, and whether its pipe came to an end in time."""
-
-    code: int
-    drained: bool
 
 
 async def run(
@@ -58,7 +36,7 @@ async def run(
     """
     async with TURNS.take():
         WATCH.prepare()
-        child = _start(words, environ, directory, sink)
+        child = _Child(*starting.start(words, environ=environ, directory=directory), sink)
         WATCH.add(child.group)
     try:
         return await child.finish(linger_s)
@@ -68,37 +46,6 @@ async def run(
     finally:
         child.close()
         WATCH.remove(child.group)
-
-
-def _start(
-    words: Sequence[str],
-    environ: Mapping[str, str],
-    directory: Path | None,
-    sink: Callable[[bytes], None],
-) -> _Child:
-    read_end, write_end = os.pipe()
-    try:
-        process = subprocess.Popen(
-            [_bytes(word) for word in words],
-            stdin=subprocess.DEVNULL,
-            stdout=write_end,
-            stderr=write_end,
-            env=dict(environ),
-            cwd=directory,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as exc:  # ValueError: a NUL, or a word that cannot be encoded
-        os.close(read_end)
-        why = unstartable.reason(words[0], directory, exc)
-        raise ToolError(f"cannot start {words[0]}: {why}") from exc
-    finally:
-        os.close(write_end)
-    return _Child(process, read_end, sink)
-
-
-def _bytes(word: str) -> bytes:
-    """Return a word as UTF-8 whatever the locale says; names of files keep bytes that are none."""
-    return word.encode("utf-8", "surrogateescape")
 
 
 class _Child:
@@ -131,7 +78,7 @@ class _Child:
         """Kill the group and wait until the program is gone, or the time is."""
         kill_group(self.group)
         try:
-            async with asyncio.timeout(KILL_S):
+            async with asyncio.timeout(starting.KILL_S):
                 await self._exited()
         except TimeoutError:
             return
@@ -144,7 +91,7 @@ class _Child:
 
     def _read(self) -> None:
         try:
-            data = os.read(self._descriptor, READ_BYTES)
+            data = os.read(self._descriptor, starting.READ_BYTES)
         except BlockingIOError:
             return
         if data:
@@ -181,11 +128,3 @@ def _exit_descriptor(pid: int) -> int | None:
 def _resolve(future: asyncio.Future[None]) -> None:
     if not future.done():
         future.set_result(None)
-
-
-def kill_group(group: int) -> None:
-    """Kill a whole group; one that is gone is fine."""
-    try:
-        os.killpg(group, signal.SIGKILL)
-    except (ProcessLookupError, PermissionError):
-        return
