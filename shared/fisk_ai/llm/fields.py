@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping
 
 from fisk_ai.text import rawjson
-from fisk_ai.text.gojson import RawJSON, compact, loads
+from fisk_ai.text.gojson import RawJSON, compact, loads_string
 
 Fields = Mapping[str, RawJSON]
 _NULL = RawJSON(b"null")
@@ -25,12 +25,13 @@ def present(fields: Fields, key: str) -> bool:
 
 def string(fields: Fields, key: str) -> str:
     """Return a string; a lone surrogate in it becomes U+FFFD."""
-    value = loads(fields.get(key, _NULL))
-    if value is None:
+    value = fields.get(key, _NULL)
+    if value == _NULL:
         return ""
-    if not isinstance(value, str):
-        raise ValueError(f"{key} must be a string")
-    return value
+    try:
+        return loads_string(value)
+    except ValueError as exc:
+        raise ValueError(f"{key} must be a string") from exc
 
 
 def boolean(fields: Fields, key: str) -> bool:

@@ -6,7 +6,7 @@ tolerance: what was encoded is read back before it counts. Rules: ``docs/referen
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import cast
 
 from fisk_ai.errors import CorruptError, UnwritableError
 from fisk_ai.sessions import kinds, shapes
@@ -131,15 +131,14 @@ def _broken_revision(payload: MemoryRevisions) -> str:
 
 def _read(members: dict[str, RawJSON]) -> Record:
     values, _ = kinds.read_keys(shapes.ENVELOPE, members)
-    envelope = Record(**values, payload=None)  # pyright: ignore[reportArgumentType] - types come from the table
-    payload, fault = _read_payload(envelope.protocol, members)
-    return replace(envelope, payload=payload, fault=fault)
+    payload, fault = _read_payload(cast("str", values["protocol"]), members)
+    return Record(**values, payload=payload, fault=fault)  # pyright: ignore[reportArgumentType] - types come from the table
 
 
 def _read_payload(protocol: str, members: dict[str, RawJSON]) -> tuple[Payload | None, str]:
     segment = protocol.removeprefix(NAMESPACE)
     raw = members.get(segment, kinds.NULL)
-    if not is_known(protocol) or raw == kinds.NULL:
+    if raw == kinds.NULL or not is_known(protocol):
         return None, ""
     try:
         return shapes.read_payload(segment, raw)

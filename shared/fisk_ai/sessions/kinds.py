@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import cast
 
 from fisk_ai.text import clock
-from fisk_ai.text.gojson import RawJSON, loads
+from fisk_ai.text.gojson import RawJSON, loads_string
 
 INT64 = range(-(2**63), 2**63)
 UINT64 = range(2**64)
@@ -63,8 +63,10 @@ def read_keys(keys: tuple[Key, ...], found: Mapping[str, RawJSON]) -> tuple[dict
     values: dict[str, object] = {}
     fault = ""
     for key in keys:
-        values[key.name] = _read(key, found.get(key.name, NULL))
-        fault = fault or _fault_of(key, found.get(key.name), values[key.name])
+        raw = found.get(key.name, NULL)
+        values[key.name] = key.kind.empty if raw == NULL else _read(key, raw)
+        if (key.required or key.allowed) and not fault:
+            fault = _fault_of(key, found.get(key.name), values[key.name])
     return values, fault
 
 
@@ -87,32 +89,21 @@ def read_integer(raw: RawJSON, bounds: range) -> int:
     return int(raw)
 
 
-def read_text(raw: RawJSON) -> str:
-    """Read a string."""
-    value = loads(raw)
-    if not isinstance(value, str):
-        raise ValueError("expected a string")
-    return value
-
-
 def read_flag(raw: RawJSON) -> bool:
     """Read ``true`` or ``false``."""
-    value = loads(raw)
-    if not isinstance(value, bool):
+    if raw not in (b"true", b"false"):
         raise ValueError("expected true or false")
-    return value
+    return raw == b"true"
 
 
 def read_time(raw: RawJSON) -> str:
     """Read a time and keep its spelling."""
-    text = read_text(raw)
+    text = loads_string(raw)
     clock.rfc3339_ns(text)
     return text
 
 
 def _read(key: Key, raw: RawJSON) -> object:
-    if raw == NULL:
-        return key.kind.empty
     try:
         return key.kind.read(raw)
     except ValueError as exc:

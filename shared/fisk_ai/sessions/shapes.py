@@ -19,7 +19,6 @@ from fisk_ai.sessions.kinds import (
     read_flag,
     read_integer,
     read_keys,
-    read_text,
     read_time,
     write_keys,
 )
@@ -40,7 +39,7 @@ from fisk_ai.sessions.records import (
     User,
 )
 from fisk_ai.text import clock, rawjson
-from fisk_ai.text.gojson import RawJSON, loads
+from fisk_ai.text.gojson import RawJSON, loads, loads_string
 
 MEMORY_KEY_LIMIT = 200
 """Longest memory key, in characters, that a snapshot of revisions may hold."""
@@ -67,7 +66,7 @@ def _read_uint64(raw: RawJSON) -> int:
 
 
 def _read_kind(raw: RawJSON) -> str:
-    kind = read_text(raw)
+    kind = loads_string(raw)
     return kind if kind in _KINDS or not kind else "unknown"
 
 
@@ -100,7 +99,7 @@ _REVISION_MAP = _OBJECT | {
     "additionalProperties": {"type": "integer", "minimum": 1, "maximum": UINT64[-1]},
 }
 
-_TEXT = Kind(read_text, "", _STRING)
+_TEXT = Kind(loads_string, "", _STRING)
 _FLAG = Kind(read_flag, empty=False, schema={"type": "boolean"})
 _INT = Kind(
     _read_int64,

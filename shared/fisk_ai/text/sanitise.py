@@ -34,8 +34,8 @@ _DISPLAY = {code: shown for code, shown in _LINE.items() if code not in (0x09, 0
 
 
 def clean_surrogates(s: str) -> str:
-    """Replace every lone surrogate by U+FFFD, so that the text can be encoded."""
-    return _SURROGATE.sub("\ufffd", s)
+    """Replace every lone surrogate by U+FFFD, so that the text can be encoded; a plain ``str``."""
+    return s if type(s) is str and s.isascii() else _SURROGATE.sub("\ufffd", s)
 
 
 def for_display(s: str) -> str:

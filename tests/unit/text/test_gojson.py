@@ -146,3 +146,31 @@ def test_reading_mends_surrogates_and_takes_the_last_duplicate(
     raw: bytes | str, value: object
 ) -> None:
     assert gojson.loads(raw) == value
+
+
+@given(
+    st.text(st.characters(codec=None)).map(json.dumps).map(str.encode)
+    | st.text().map(gojson.dumps)
+    | st.lists(
+        st.sampled_from([b'"', b"\\", b"\\ud83d", b"\\ude00", b"\\u00", b"\xff", b"\n", b" ", b"a"])
+    ).map(lambda parts: b'"' + b"".join(parts) + b'"')
+)
+def test_a_string_by_itself_is_read_as_any_value_is(raw: bytes) -> None:
+    try:
+        value = gojson.loads(raw)
+    except ValueError:
+        with pytest.raises(ValueError, match=r"\S"):
+            gojson.loads_string(raw)
+    else:
+        assert gojson.loads_string(raw) == value
+
+
+@pytest.mark.parametrize("raw", [b"null", b"1", b"true", b"[]", b'{"a":"b"}'])
+def test_another_value_is_no_string(raw: bytes) -> None:
+    with pytest.raises(ValueError, match="expected a string"):
+        gojson.loads_string(raw)
+
+
+def test_keys_and_embedded_text_are_escaped_like_strings() -> None:
+    value = {"<\ud800>": RawJSON(b'{"&": "\xe2\x80\xa8"}')}
+    assert gojson.dumps(value) == '{"\\u003c\ufffd\\u003e":{"\\u0026":"\\u2028"}}'.encode()

@@ -85,3 +85,11 @@ def test_only_what_gets_shorter_is_elided() -> None:
 
 def test_surrogates_are_mended_one_by_one() -> None:
     assert sanitise.clean_surrogates("a\ud83d\ude00b😀") == "a\ufffd\ufffdb😀"
+
+
+@pytest.mark.parametrize("text", ["plain", "é", "\ud83d"])
+def test_text_of_a_class_of_its_own_becomes_plain_text(text: str) -> None:
+    class Marked(str):
+        __slots__ = ()
+
+    assert type(sanitise.clean_surrogates(Marked(text))) is str
