@@ -118,11 +118,11 @@ def _search(pattern: str, key: str) -> Callable[[str], object]:
         raise ConfigError(
             f'{key}: invalid tool filter pattern "{pattern}": {reason}', key=key
         ) from exc
-    return compiled.search
+    return lambda text: compiled.search(text.encode())  # of text it would count the characters
 
 
 class _Pattern(Protocol):
-    def search(self, text: str) -> object: ...
+    def search(self, text: bytes) -> object: ...
 
 
 def _text(detail: object) -> str:

@@ -3,6 +3,8 @@
 An absent key stands for its zero value and an unknown one is ignored, as the applications that
 print it expect. Of a duplicate key the last wins, but for tags and commands, in which the tags that
 gate a command would be lost: they are refused. Rules: ``docs/reference/tools.md``.
+
+What holds nothing but words, by the thousand, is kept from the garbage collector (``gc=False``).
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ import msgspec
 from fisk_ai.text.sanitise import quoted
 
 
-class Flag(msgspec.Struct, frozen=True, kw_only=True):
+class Flag(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A flag of the application or of one command; ``short`` is a code point, not a letter."""
 
     name: str = ""
@@ -33,7 +35,7 @@ class Flag(msgspec.Struct, frozen=True, kw_only=True):
     completions: tuple[str, ...] = ()
 
 
-class Arg(msgspec.Struct, frozen=True, kw_only=True):
+class Arg(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """A positional argument, in declared order."""
 
     name: str = ""
