@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping
+from pathlib import Path
 
-from agent_worker import resources
+from agent_worker import banner, instances, logs, resources
 from agent_worker.additions import Additions
 from agent_worker.arguments import Arguments
 from agent_worker.endpoints.serving import Endpoints
@@ -13,7 +13,9 @@ from agent_worker.peers import remote_tools
 from agent_worker.place import Place
 from agent_worker.ready import ReadyLine
 from agent_worker.resources import Built
+from agent_worker.start import Start
 from agent_worker.stopping import Stopping
+from agent_worker.storage import Storage
 from fisk_ai import faults
 from fisk_ai.agent.hooks import Hooks
 from fisk_ai.config import Config
@@ -23,7 +25,6 @@ from fisk_ai.serving.log import get_logger
 from fisk_ai.serving.runner import Resources, build_runner
 from fisk_ai.serving.server import Server
 from fisk_ai.toolkit.remote import Imported
-from fisk_ai.version import __version__
 
 _log = get_logger("agent_worker")
 
@@ -39,27 +40,57 @@ async def run(
     Raises:
         FiskError: the start was refused; the message is the sentence for whoever started it.
     """
-    started = time.monotonic()
     faults.check()
-    config = resources.load_config(arguments, environ)
-    place = Place(arguments=arguments, environ=environ)
-    with config.placing():
-        built = await resources.build(config, place, additions)
+    start = Start(hosted=arguments.hosted)
     try:
-        service = await built.connection.service(config.identity)
+        config = resources.load_config(arguments, environ)
+        place = Place(arguments=arguments, environ=environ)
         with config.placing():
-            endpoints = Endpoints.of(config, built, service, arguments)
-        await endpoints.start_answering()
-        imported = await _imported(config, built)
-        built.debug.begin()
-        worker = _Worker(config, arguments, built, endpoints, imported)
-        await endpoints.start_channels()
-        worker.listen_for_ends()
-        ready.serving(config.identity)
-        worker.announce(time.monotonic() - started)
-        return await worker.serve()
+            built = await resources.build(config, place, additions, start)
+        try:
+            return await _served(config, arguments, built, start, ready)
+        finally:
+            await built.close()
     finally:
-        await built.close()
+        await start.close()
+
+
+async def _served(
+    config: Config, arguments: Arguments, built: Built, start: Start, ready: ReadyLine
+) -> int:
+    """Answer, take work, and return the exit code of the end."""
+    keeps_apart = instances.apart(config) and not arguments.hosted
+    marks = instances.marks() if keeps_apart else None
+    service = await built.connection.service(config.identity, metadata=marks)
+    with config.placing():
+        endpoints = Endpoints.of(config, built, service, arguments)
+    await endpoints.start_answering()
+    imported = await _imported(config, built)
+    built.debug.begin()
+    worker = _Worker(config, arguments, built, endpoints, imported)
+    if keeps_apart:
+        await instances.wait_alone(built.connection, config.identity, start.readiness)
+    await endpoints.start_channels(start.until_present)
+    worker.listen_for_ends()
+    ready.serving(config.identity)
+    worker.announce(start)
+    return await worker.serve()
+
+
+class _Connections:
+    """The connections of a worker, as what the server hears their faults from."""
+
+    name = "connections"
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+
+    async def close(self) -> None:
+        """Do nothing: what runs still needs them."""
+
+    async def fault(self) -> Exception:
+        """Wait for one that was closed for good, or lacks a right."""
+        return await self._storage.fault()
 
 
 class _Worker:
@@ -78,9 +109,11 @@ class _Worker:
         self._built = built
         self._endpoints = endpoints
         self._imported = imported
+        self._settings = built.storage.settings
         runner = _runner(config, arguments, built, imported)
-        self._server = Server(endpoints.channels, endpoints.services, runner)
-        self._stopping = Stopping(self._server)
+        services = [*endpoints.services, _Connections(built.storage)]
+        self._server = Server(endpoints.channels, services, runner)
+        self._stopping = Stopping(self._server, drain_timeout_s=self._settings.drain_timeout)
 
     def listen_for_ends(self) -> None:
         """Heed signals and the owner from now on: whoever reads the ready line may send one."""
@@ -100,20 +133,21 @@ class _Worker:
         _log.info("drained")
         return 0
 
-    def announce(self, took_s: float) -> None:
-        """Log what is served; facts only, no credential and no path of a secret."""
-        config, stores = self._config, self._built.stores
-        _log.info(
-            "serving",
-            identity=config.identity,
-            version=__version__,
-            endpoints=self._endpoints.names,
-            model=config.llm.model,
-            provider=config.llm.provider,
-            sessions=stores.sessions.info().backend if stores is not None else "none",
-            tools=len(self._built.tools) + len(self._imported.tools),
-            start_s=round(took_s, 3),
-        )
+    def announce(self, start: Start) -> None:
+        """Say what is served, to whoever is told more than warnings."""
+        start.readiness.serves(self._built, self._endpoints, self._server.draining)
+        if not logs.tells_facts():
+            return
+        facts: dict[str, object] = {
+            "Tools": len(self._built.tools) + len(self._imported.tools),
+            "Tool Directory": str(self._arguments.work_dir or self._config.base or Path.cwd()),
+            "Health": start.health_address,
+            "Start": f"{start.took_s():.3f} s",
+        }
+        head = banner.head(self._config, self._built, self._endpoints, facts)
+        shown = [head, *banner.sections(self._endpoints)]
+        log_format = logs.format_of(self._settings.log_format, hosted=self._arguments.hosted)
+        banner.show(shown, _log, as_text=log_format == "text")
 
 
 def _runner(
@@ -135,6 +169,7 @@ def _runner(
             memory_store=built.stores.memory,
             trace=built.debug.trace,
             store_dir=config.base,
+            tool_work_dir=arguments.work_dir,
             verbose=arguments.verbose,
         )
     )

@@ -19,7 +19,9 @@ class Arguments:
     there, so that no grant of an earlier run counts either. ``ready_fd`` takes the one line that
     says whether the start succeeded; ``owner_fd`` is a pipe that closes when the terminal is gone.
     ``secrets_fd`` is a nameless file with the variables that are in nobody's environment.
-    ``trace`` and ``http_debug`` are files made anew for the model's traffic.
+    ``trace`` and ``http_debug`` are files made anew for the model's traffic. ``embedded`` says that
+    the broker of this process is its supervisor's own, whatever contexts the file names.
+    ``job_workers`` replaces the file's number, ``work_dir`` is where command tools run.
     """
 
     config: Path
@@ -34,6 +36,9 @@ class Arguments:
     owner_fd: int | None = None
     secrets_fd: int | None = None
     verbose: bool = False
+    embedded: bool = False
+    job_workers: int | None = None
+    work_dir: Path | None = None
 
 
 class _Parser(argparse.ArgumentParser):
@@ -66,8 +71,20 @@ def parse(argv: Sequence[str]) -> Arguments:
     parser.add_argument(
         "--secrets-fd", type=_descriptor, help="descriptor of the file that the secrets are in"
     )
+    parser.add_argument(
+        "--embedded", action="store_true", help="the given broker stands for every context"
+    )
+    parser.add_argument("--workers", type=_count, dest="job_workers", help="jobs at once")
+    parser.add_argument("--work-dir", type=Path, help="run command tools in this directory")
     parser.add_argument("--verbose", action="store_true", help="log at debug level")
     return Arguments(**vars(parser.parse_args(argv)))
+
+
+def _count(text: str) -> int:
+    number = int(text)
+    if number < 1:
+        raise ValueError(text)
+    return number
 
 
 def _descriptor(text: str) -> int:

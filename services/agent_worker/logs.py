@@ -1,7 +1,8 @@
 """Logs of the worker: one line per fact on stderr, as text or JSON, through structlog.
 
 Also what libraries log through the standard library ends up here. No message content and no secret
-is ever handed to a logger; this module adds nothing to an event but time, level and its logger.
+is ever handed to a logger; this module adds nothing to an event but time, level, its logger, and
+whose run it is of. People read text at a terminal, programs read JSON anywhere else.
 """
 
 from __future__ import annotations
@@ -16,6 +17,9 @@ if TYPE_CHECKING:
     from agent_worker.arguments import Arguments
     from agent_worker.settings import Settings
 
+SERVICE = "agent-worker"
+LogFormat = Literal["text", "json"]
+
 HOSTED_LEVEL = "warning"
 SERVED_LEVEL = "info"
 
@@ -25,7 +29,7 @@ _log = get_logger("agent_worker")
 def begin(arguments: Arguments, settings: Settings) -> None:
     """Start logging as the host asked for, and tell of settings that nobody reads."""
     level = level_of(settings.log_level, hosted=arguments.hosted, verbose=arguments.verbose)
-    configure(level, settings.log_format)
+    configure(level, format_of(settings.log_format, hosted=arguments.hosted))
     for name in settings.unknown:
         _log.warning("an unknown setting is ignored; check its spelling", variable=name)
 
@@ -37,24 +41,37 @@ def level_of(chosen: str, *, hosted: bool, verbose: bool) -> str:
     return chosen or (HOSTED_LEVEL if hosted else SERVED_LEVEL)
 
 
-def configure(level: str, log_format: Literal["text", "json"]) -> None:
+def format_of(chosen: LogFormat | Literal[""], *, hosted: bool) -> LogFormat:
+    """Return what to write: the setting, else text where a person reads along."""
+    if chosen:
+        return chosen
+    return "text" if hosted or sys.stderr.isatty() else "json"
+
+
+def tells_facts() -> bool:
+    """Whether more than warnings is logged."""
+    return logging.getLogger().isEnabledFor(logging.INFO)
+
+
+def configure(level: str, log_format: LogFormat) -> None:
     """Send every log line of this process to stderr."""
     shared: list[structlog.typing.Processor] = [
+        structlog.contextvars.merge_contextvars,
         structlog.stdlib.add_log_level,
         structlog.stdlib.add_logger_name,
         structlog.processors.TimeStamper(fmt="iso", utc=True),
         structlog.processors.format_exc_info,
     ]
-    renderer: structlog.typing.Processor = (
-        structlog.processors.JSONRenderer()
+    rendering: list[structlog.typing.Processor] = (
+        [_name_service, structlog.processors.JSONRenderer()]
         if log_format == "json"
-        else structlog.dev.ConsoleRenderer(colors=False)
+        else [structlog.dev.ConsoleRenderer(colors=False)]
     )
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(
         structlog.stdlib.ProcessorFormatter(
             foreign_pre_chain=shared,
-            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, renderer],
+            processors=[structlog.stdlib.ProcessorFormatter.remove_processors_meta, *rendering],
         )
     )
     structlog.configure(
@@ -71,3 +88,10 @@ def configure(level: str, log_format: Literal["text", "json"]) -> None:
     root.handlers[:] = [handler]
     root.setLevel(level.upper())
     logging.getLogger("asyncio").setLevel(logging.WARNING)
+
+
+def _name_service(
+    _logger: object, _method: str, event: structlog.typing.EventDict
+) -> structlog.typing.EventDict:
+    """Say in a record whose it is: several services may write to one log."""
+    return {"service": SERVICE, **event}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from agent_worker.arguments import Arguments
@@ -11,9 +12,13 @@ from fisk_ai.bus import contexts
 from fisk_ai.bus.options import DEFAULT_INBOX, ConnectOptions
 from fisk_ai.config import Config
 from fisk_ai.errors import SetupError
+from fisk_ai.text.sanitise import for_terminal
 
 if TYPE_CHECKING:
     from agent_worker.settings import Settings
+
+PATH_LIMIT = 400
+"""Code points of a path in a sentence."""
 
 HOSTED_START_TIMEOUT_S = 5.0
 """How long the broker is waited for where a person is looking."""
@@ -26,6 +31,34 @@ class Place:
     arguments: Arguments
     environ: Mapping[str, str]
 
+    def context(self, name: str) -> str:
+        """Return the context to use where the file names ``name``.
+
+        None where the given broker stands for every context.
+        """
+        return "" if self.arguments.embedded else name
+
+
+def require_work_directory(path: Path | None) -> None:
+    """Refuse a directory in which no command could run.
+
+    Raises:
+        SetupError: it is relative, or no directory.
+    """
+    if path is None:
+        return
+    shown = for_terminal(str(path), PATH_LIMIT)
+    if not path.is_absolute():
+        raise SetupError(
+            f'work directory "{shown}" is not an absolute path; write --work-dir in full',
+            key="--work-dir",
+        )
+    if not path.is_dir():
+        raise SetupError(
+            f'work directory "{shown}" is not a directory; make it, or name another',
+            key="--work-dir",
+        )
+
 
 def connection_options(config: Config, place: Place, settings: Settings) -> ConnectOptions:
     """Return where this worker serves: at the named context, else at the address it was given.
@@ -35,7 +68,7 @@ def connection_options(config: Config, place: Place, settings: Settings) -> Conn
     Raises:
         ConfigError, SetupError: the context cannot be used, or there is neither.
     """
-    name = "" if place.arguments.hosted else config.nats_context
+    name = "" if place.arguments.hosted else place.context(config.nats_context)
     options = _bounded(_reached(name, config.identity, place, settings), place, settings)
     return replace(options, inbox_prefix=settings.nats_inbox_prefix or options.inbox_prefix)
 
@@ -61,7 +94,7 @@ def storage_options(
             )
         options = contexts.load(context, place.environ).options(purpose)
     else:
-        options = _reached(context, purpose, place, settings)
+        options = _reached(place.context(context), purpose, place, settings)
     return _bounded(options, place, settings)
 
 

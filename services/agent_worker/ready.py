@@ -6,6 +6,8 @@ import json
 import os
 import sys
 
+from fisk_ai.text.sanitise import for_display
+
 ERROR_LIMIT = 4000
 """Code points of a start-up error: a sentence that may list names, never a document."""
 
@@ -24,11 +26,10 @@ class ReadyLine:
 
     def refused(self, error: str) -> None:
         """Say in one sentence why nothing will be served; on stderr where nobody reads the line."""
-        sentence = " ".join(error.split())[:ERROR_LIMIT]
         if self._descriptor is None:
-            sys.stderr.write(f"agent_worker: error: {sentence}\n")
+            sys.stderr.write(f"agent_worker: error: {for_display(error)[:ERROR_LIMIT]}\n")
             return
-        self._say({"ready": False, "error": sentence})
+        self._say({"ready": False, "error": " ".join(error.split())[:ERROR_LIMIT]})
 
     def _say(self, fact: dict[str, object]) -> None:
         descriptor, self._descriptor = self._descriptor, None

@@ -18,12 +18,12 @@ from agent_worker.arguments import Arguments
 from agent_worker.debug_files import DebugFiles
 from agent_worker.operators.door import Door
 from agent_worker.operators.runs import Runs
-from agent_worker.place import Place, connection_options
+from agent_worker.place import Place, connection_options, require_work_directory
 from agent_worker.storage import Storage
 from agent_worker.stores import Stores, answer_for, open_at_broker, open_local
 from fisk_ai.bus.connection import Connection, connect
 from fisk_ai.bus.options import URL_VARIABLE, ConnectOptions
-from fisk_ai.config import Broker, Config, Mode, load
+from fisk_ai.config import Broker, Config, Mode, load, require_endpoint
 from fisk_ai.errors import FiskError, SetupError
 from fisk_ai.llm import builtin as _providers
 from fisk_ai.llm import provider as llm
@@ -40,6 +40,7 @@ from fisk_ai.toolkit.selection import select
 
 if TYPE_CHECKING:
     from agent_worker.settings import Settings
+    from agent_worker.start import Start
 
 CLOSE_TIMEOUT_S = 5.0
 """How long a provider may take to close its connections; the process ends all the same."""
@@ -82,8 +83,12 @@ def load_config(arguments: Arguments, environ: Mapping[str, str]) -> Config:
         ConfigError: the file or a directory cannot be used.
     """
     mode = Mode.AGENT if arguments.hosted else Mode.SERVE
-    given = environ.get(URL_VARIABLE, "").strip()
-    config = load(arguments.config, mode, broker=Broker.GIVEN if given else Broker.NAMED)
+    config = load(arguments.config, mode, broker=_broker(arguments, environ))
+    if not arguments.hosted:
+        require_endpoint(config)
+    require_work_directory(arguments.work_dir)
+    if arguments.job_workers is not None:
+        config = config.with_job_workers(arguments.job_workers)
     if arguments.script is not None:
         config = config.with_script(arguments.script)
     if arguments.hosted:
@@ -94,7 +99,13 @@ def load_config(arguments: Arguments, environ: Mapping[str, str]) -> Config:
     return config.model_copy(update={"root_directory": str(base) if base is not None else ""})
 
 
-async def build(config: Config, place: Place, additions: Additions) -> Built:
+def _broker(arguments: Arguments, environ: Mapping[str, str]) -> Broker:
+    if arguments.embedded:
+        return Broker.EMBEDDED
+    return Broker.GIVEN if environ.get(URL_VARIABLE, "").strip() else Broker.NAMED
+
+
+async def build(config: Config, place: Place, additions: Additions, start: Start) -> Built:
     """Build everything, at the same time where that is possible.
 
     Raises:
@@ -105,12 +116,14 @@ async def build(config: Config, place: Place, additions: Additions) -> Built:
         llm.require_known(config.llm.provider)
     local = await open_local(config, place) if runs else None
     debug = DebugFiles(config, place.arguments)
-    base = await _together(config, place, debug.middlewares)
+    base = await _together(config, place, debug.middlewares, start)
     storage = base.storage(config, place)
     live = Runs()
     door = Door(config.identity, live)
     try:
-        stores = local or (await open_at_broker(config, place, storage, door) if runs else None)
+        stores = local or (
+            await open_at_broker(config, place, storage, door, start) if runs else None
+        )
         if stores is not None and not place.arguments.hosted:
             answer_for(stores, Presence(base.connection, config.identity, door=door))
         memory = stores.memory if stores is not None else None
@@ -236,7 +249,7 @@ class _Base:
 
 
 async def _together(
-    config: Config, place: Place, middlewares: tuple[llm.HttpMiddleware, ...]
+    config: Config, place: Place, middlewares: tuple[llm.HttpMiddleware, ...], start: Start
 ) -> _Base:
     """Build what takes its time; the application runs first, so that it works while we import."""
     try:
@@ -244,6 +257,7 @@ async def _together(
             introspecting = tasks.create_task(load_application(config, environ=place.environ))
             settings = await asyncio.to_thread(read_settings, place.environ)
             logs.begin(place.arguments, settings)
+            await start.begin(settings)
             secrets = credential_values(place.environ, named=config.credential_names)
             providing = tasks.create_task(_provider(config, settings, middlewares, secrets))
             serving = connection_options(config, place, settings)

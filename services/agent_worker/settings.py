@@ -21,12 +21,16 @@ from pydantic_settings import (
 
 from fisk_ai.config import parse_duration
 from fisk_ai.config.scalar import quote
-from fisk_ai.errors import ConfigError, NotBuiltError
+from fisk_ai.errors import ConfigError
 from fisk_ai.llm import credentials
 from fisk_ai.llm.anthropic.base_url import BASE_URL
+from fisk_ai.serving.health import parse_address
 
 START_TIMEOUT_S: Final = 60.0
 """How long a start waits for the broker where no person is looking."""
+
+DRAIN_TIMEOUT_S: Final = 600.0
+"""How long running work may take to reach a boundary: twice what a tool may take by default."""
 
 PREFIX: Final = "FISK_AI_"
 _OF_OTHERS: Final = ("NATS_SERVER", "STORE_DIR", "MCP_PORT", "MCP_ADDRESS", "CALL", "FAULT")
@@ -47,9 +51,15 @@ def _level(value: object) -> object:
 
 
 def _format(value: object) -> object:
-    if _word(value) not in _FORMATS:
+    if _word(value) not in ("", *_FORMATS):
         raise ValueError(f"must be {' or '.join(_FORMATS)}")
     return _word(value)
+
+
+def _address(value: object) -> object:
+    if value:
+        parse_address(str(value))
+    return value
 
 
 def _list(value: object) -> object:
@@ -79,9 +89,10 @@ class Settings(BaseSettings):
     nats_inbox_prefix: str = ""
     inbox_prefixes: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_list)] = ()
     log_level: Annotated[str, BeforeValidator(_level)] = ""
-    log_format: Annotated[Literal["text", "json"], BeforeValidator(_format)] = "text"
-    health_address: str = ""
+    log_format: Annotated[Literal["", "text", "json"], BeforeValidator(_format)] = ""
+    health_address: Annotated[str, BeforeValidator(_address)] = ""
     start_timeout: Annotated[float, BeforeValidator(_duration)] = START_TIMEOUT_S
+    drain_timeout: Annotated[float, BeforeValidator(_duration)] = DRAIN_TIMEOUT_S
     api_key: SecretStr = Field(default=SecretStr(""), validation_alias=credentials.KEY)
     base_url: str = Field(default="", validation_alias=BASE_URL)
     unknown: tuple[str, ...] = Field(default=(), validation_alias="unknown")
@@ -121,7 +132,6 @@ def read(environ: Mapping[str, str]) -> Settings:
 
     Raises:
         ConfigError: a value that cannot be one; names the variable.
-        NotBuiltError: a setting of a later release.
     """
     values = _Environment(environ)()
     values[credentials.KEY] = credentials.api_key(environ)
@@ -130,9 +140,6 @@ def read(environ: Mapping[str, str]) -> Settings:
         settings = Settings(**values)
     except ValidationError as exc:
         raise _refused(exc, environ) from exc
-    if settings.health_address:
-        name = f"{PREFIX}HEALTH_ADDRESS"
-        raise NotBuiltError(f"{name} is not built yet; unset it", key=name)
     return settings
 
 

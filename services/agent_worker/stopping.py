@@ -1,9 +1,9 @@
 """How a worker is told to end: two signals, a fault, or a terminal that is gone.
 
 The first signal drains: running work stops where it can be resumed. The second stops it now, in
-bounded time. When the owner's pipe closes nobody is left to answer or to wait, so draining is
-bounded, too. An owner that is done closes its pipe and signals at once; that is the normal end of a
-hosted worker.
+bounded time, and so does a drain that takes too long. When the owner's pipe closes nobody is left
+to answer or to wait, so draining is bounded more tightly. An owner that is done closes its pipe and
+signals at once; that is the normal end of a hosted worker.
 """
 
 from __future__ import annotations
@@ -30,8 +30,10 @@ _log = get_logger("agent_worker")
 class Stopping:
     """Turns signals and the end of the owner into the two stages of the server's stop."""
 
-    def __init__(self, server: Server) -> None:
+    def __init__(self, server: Server, *, drain_timeout_s: float) -> None:
+        """``drain_timeout_s``: how long running work may take before it is cancelled."""
         self._server = server
+        self._drain_timeout_s = drain_timeout_s
         self._tasks: set[asyncio.Task[None]] = set()
         self._signals = 0
         self._draining = False
@@ -74,6 +76,9 @@ class Stopping:
             await self._server.release()
         except ReleaseError as exc:
             _log.error("could not release everything", error=str(exc))
+        await asyncio.sleep(self._drain_timeout_s)
+        _log.warning("the drain took too long", timeout_s=self._drain_timeout_s)
+        await self._cancel()
 
     async def _cancel(self) -> None:
         _log.warning("stopping now: running work is cancelled")

@@ -7,6 +7,7 @@ goes over the connection it serves on.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -53,6 +54,27 @@ class Storage:
         if self.place.arguments.hosted and not self.config.nats_context:
             return None
         return await self.connection()
+
+    @property
+    def connections(self) -> Mapping[str, Connection]:
+        """Every connection, by the place it leads to."""
+        options, serving = self.serving
+        others = {options.place(): connection for options, connection in self.opened.items()}
+        return {options.place(): serving, **others}
+
+    def away(self) -> list[str]:
+        """Return the places whose broker is away at this moment."""
+        return [place for place, each in self.connections.items() if not each.connected]
+
+    async def fault(self) -> Exception:
+        """Wait for the first fault of any of the connections there are now."""
+        waits = [asyncio.ensure_future(each.fault()) for each in self.connections.values()]
+        try:
+            done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
+            return done.pop().result()
+        finally:
+            for waiting in waits:
+                waiting.cancel()
 
     async def close(self) -> None:
         """Close what was opened here."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,7 @@ from fisk_ai.sessions.places import StoreConfig
 from fisk_ai.sessions.presence import Door, Presence
 
 if TYPE_CHECKING:
+    from agent_worker.start import Start
     from agent_worker.storage import Storage
 
 
@@ -27,6 +29,12 @@ class Stores:
     sessions: sessions.Store
     memory: MemoryStore | None
 
+    def binds(self) -> tuple[Callable[[], Awaitable[None]], ...]:
+        """Return what looks at the place of each, before use and whenever it is to be sure of."""
+        if self.memory is None:
+            return (self.sessions.bind,)
+        return (self.sessions.bind, self.memory.bind)
+
 
 async def open_local(config: Config, place: Place) -> Stores | None:
     """Open the stores of an agent that keeps nothing at a broker; ``None`` for any other.
@@ -36,13 +44,19 @@ async def open_local(config: Config, place: Place) -> Stores | None:
     """
     if choice.needs_broker(config.harness.sessions.backend) or _memory_needs_broker(config):
         return None
-    return await _opened(config, place, StoreConfig(), None)
+    stores = _opened(config, place, StoreConfig(), None)
+    for bind in stores.binds():
+        await bind()
+    return stores
 
 
-async def open_at_broker(config: Config, place: Place, storage: Storage, door: Door) -> Stores:
+async def open_at_broker(
+    config: Config, place: Place, storage: Storage, door: Door, start: Start
+) -> Stores:
     """Open the stores of an agent that keeps sessions, memories or both at a broker.
 
-    ``door`` serves what operators ask of sessions that are held here.
+    ``door`` serves what operators ask of sessions that are held here. What the stores are kept in
+    is waited for.
 
     Raises:
         ConfigError, SetupError: one cannot be used, or its broker not be reached.
@@ -55,7 +69,10 @@ async def open_at_broker(config: Config, place: Place, storage: Storage, door: D
     if _memory_needs_broker(config):
         of_memory = await storage.streams(_context(declared.memory.options))
     kept = StoreConfig(js=of_sessions, presence=presence)
-    return await _opened(config, place, kept, of_memory)
+    stores = _opened(config, place, kept, of_memory)
+    for bind in stores.binds():
+        await start.until_present(bind)
+    return stores
 
 
 def answer_for(stores: Stores, presence: Presence) -> None:
@@ -69,14 +86,8 @@ async def _presence(config: Config, storage: Storage, kept: Connection, door: Do
     return Presence(await storage.answering() or kept, config.identity, door=door)
 
 
-async def _opened(
-    config: Config, place: Place, kept: StoreConfig, of_memory: JetStream | None
-) -> Stores:
-    stores = Stores(_sessions(config, place, kept), _memory(config, of_memory))
-    await stores.sessions.bind()
-    if stores.memory is not None:
-        await stores.memory.bind()
-    return stores
+def _opened(config: Config, place: Place, kept: StoreConfig, of_memory: JetStream | None) -> Stores:
+    return Stores(_sessions(config, place, kept), _memory(config, of_memory))
 
 
 def _sessions(config: Config, place: Place, kept: StoreConfig) -> sessions.Store:

@@ -5,6 +5,7 @@
     FiskError
     ├── ConfigError              a value in agent.yaml; carries the key and its position
     ├── SetupError               broker, binary, directory or model missing at start
+    │   └── AbsentError          and another process may bring it yet
     ├── UsageError               a command line that cannot be meant
     ├── NotBuiltError            known, and not part of this release yet
     ├── StoreError               sessions, tasks and memories
@@ -59,6 +60,12 @@ class SetupError(FiskError):
     """Something the process needs at start is missing: a broker, a program, a directory."""
 
     code = "setup"
+
+
+class AbsentError(SetupError):
+    """Something that another process brings is not there yet: a stream, a bucket, a consumer."""
+
+    code = "absent"
 
 
 class UsageError(FiskError):

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -127,3 +129,24 @@ def test_the_pages_on_sessions_look_at_a_store_of_their_own() -> None:
 def test_an_agent_is_tested_with_a_script(tmp_path: Path) -> None:
     _, tested = follow(HOW_TO / "test-an-agent.md", tmp_path)
     assert "1 passed" in tested[1]
+
+
+def test_a_fleet_is_provisioned_prompted_and_survives_the_death_of_a_worker(
+    tmp_path: Path,
+) -> None:
+    try:
+        _, provisioned, _, discovered, answered, killed, told, ended = follow(
+            HOW_TO / "run-a-fleet.md", tmp_path
+        )
+    finally:
+        for file in tmp_path.glob("*.pid"):
+            with suppress(ProcessLookupError):
+                os.kill(int(file.read_text()), signal.SIGTERM)
+    assert "nats stream add DESK_RUNS" in provisioned[1]
+    assert "DESK_RUNS: created" in provisioned[2]
+    assert discovered[1].startswith("Agent desk:")
+    assert answered[1] == "All is well.\n"
+    assert killed[1] == "The migration would work.\n"
+    assert told[1].count("completed") >= 2
+    assert "2 databases would be migrated" in told[1]
+    assert ended[2] == ""

@@ -116,6 +116,21 @@ class PromptsChannel:
         """The label in logs."""
         return "a2a/prompts"
 
+    @property
+    def heading(self) -> str:
+        """What it does."""
+        return "Answering prompts over a2a"
+
+    def describe(self) -> Mapping[str, object]:
+        """Return where it is reached, and how many run at once."""
+        identity = self._config.identity
+        return {
+            "Requests": subjects.task(identity),
+            "Cancels": subjects.cancel(identity, "REQUEST"),
+            "Answers": subjects.elicit(identity, "REQUEST"),
+            "Workers": self._admission.workers,
+        }
+
     def concurrency(self) -> int:
         """Return the number of prompts served at once."""
         return self._admission.workers

@@ -5,7 +5,7 @@ The card and the tools come first: an agent answers for its own commands before 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -23,6 +23,9 @@ from fisk_ai.serving.contract import Channel
 from fisk_ai.serving.contract import Service as ServedService
 from fisk_ai.version import __version__
 
+UntilPresent = Callable[[Callable[[], Awaitable[None]]], Awaitable[None]]
+"""Repeats a start that found something absent."""
+
 
 class StartedChannel(Channel, Protocol):
     """A channel that brings nothing until it is started."""
@@ -31,7 +34,8 @@ class StartedChannel(Channel, Protocol):
         """Let work come.
 
         Raises:
-            FiskError: what it is taken from is not there, or cannot be used.
+            AbsentError: what it is taken from is not there yet; nothing was begun, try again.
+            FiskError: it cannot be used.
         """
         ...
 
@@ -64,7 +68,7 @@ class Endpoints:
         card = build_card(
             config, tools=descriptors(served), version=__version__, answers_prompts=answers
         )
-        tools = ToolsEndpoint(served, terms_of(config)) if served else None
+        tools = ToolsEndpoint(served, terms_of(config, arguments.work_dir)) if served else None
         channels = _channels(config, built, service, human_paced=not arguments.no_operator)
         operator = None if arguments.hosted else _operator(config, built, channels)
         return cls(service, CardEndpoint(card), tools, operator, channels)
@@ -89,10 +93,14 @@ class Endpoints:
         if self.tools is not None:
             await self.tools.start(self.service)
 
-    async def start_channels(self) -> None:
-        """Let work come, channel by channel; raises as :meth:`start_answering`."""
+    async def start_channels(self, until_present: UntilPresent) -> None:
+        """Let work come, channel by channel, each once what it needs is present.
+
+        Raises:
+            FiskError: as :meth:`StartedChannel.start`.
+        """
         for channel in self.channels:
-            await channel.start()
+            await until_present(channel.start)
         if self.operator is not None:
             await self.operator.start(self.service)
 

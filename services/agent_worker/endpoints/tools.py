@@ -83,7 +83,7 @@ class Terms:
     keepalive_s: float = KEEPALIVE_S
 
 
-def terms_of(config: Config) -> Terms:
+def terms_of(config: Config, work_dir: Path | None = None) -> Terms:
     """Return the terms that a configuration with ``serve_tools`` sets."""
     a2a = config.expose.agent.a2a
     written = a2a.max_concurrent_tools if a2a is not None else 0
@@ -91,6 +91,7 @@ def terms_of(config: Config) -> Terms:
         identity=config.identity,
         slots=written or min(max(available_cpus(), _FEWEST), _MOST),
         timeout_s=a2a.tool_timeout_s if a2a is not None else KEEPALIVE_S,
+        work_dir=work_dir,
     )
 
 
@@ -135,6 +136,21 @@ class ToolsEndpoint:
     def name(self) -> str:
         """The label in logs."""
         return "a2a"
+
+    @property
+    def heading(self) -> str:
+        """What it does."""
+        return "Serving tools over a2a"
+
+    def describe(self) -> Mapping[str, object]:
+        """Return where it is reached, on which terms, and what is lent."""
+        return {
+            "Discovery": subjects.discovery(self._terms.identity),
+            "Tools": subjects.tool(self._terms.identity),
+            "Concurrency": self._terms.slots,
+            "Tool Timeout": go_duration(self._terms.timeout_s),
+            "Exposed": list(self._tools),
+        }
 
     async def start(self, service: Service) -> None:
         """Register the endpoint.

@@ -43,9 +43,12 @@ START_TIMEOUT_S = 10.0
 
 STOP_TIMEOUT_S = 5.0
 POLL_S = 0.002
+_PRIVATE = "broker-"
+"""Begins the name of a directory that lasts as long as its broker."""
+
 LOG_TAIL_BYTES = 2000
 _CONFIG = """\
-listen: "127.0.0.1:-1"
+listen: "127.0.0.1:{port}"
 ports_file_dir: {ports}
 log_file: {log}
 authorization {{ user: {user}, password: {password} }}
@@ -80,6 +83,20 @@ def find_binary(environ: Mapping[str, str], binary: str = "") -> Path:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Login:
+    """How a broker is reached: the credentials of its one user, and its port; -1 is any free."""
+
+    user: str
+    password: str = field(repr=False)
+    port: int = -1
+
+    @classmethod
+    def random(cls) -> Login:
+        """Return credentials that nobody can guess."""
+        return cls(secrets.token_hex(8), secrets.token_hex(24))
+
+
 @dataclass(slots=True)
 class Broker:
     """A running private broker; ``url`` names no credentials."""
@@ -110,33 +127,35 @@ class Broker:
         jetstream: bool = False,
         binary: str = "",
         environ: Mapping[str, str] | None = None,
+        login: Login | None = None,
     ) -> Broker:
         """Start a broker whose files lie under ``directory`` and wait until it listens.
 
         With ``jetstream`` its store is ``directory``/js and stays; everything else is removed by
-        :meth:`stop`. Call it on the main thread.
+        :meth:`stop`. ``login`` is a random one unless it is given. Call it on the main thread.
 
         Raises:
             SetupError: no program to run, or it did not start; ends with what it logged.
         """
         program = find_binary(os.environ if environ is None else environ, binary)
         private = _private_directory(directory)
-        user, password = secrets.token_hex(8), secrets.token_hex(24)
+        login = login or Login.random()
         store = directory / "js" if jetstream else None
         try:
             with ExitStack() as inherited:
-                text = _configuration(Path(private.name), store, user, password)
+                text = _configuration(Path(private.name), store, login)
                 configuration = inherited.enter_context(secrecy.hand_over(text.encode()))
                 inherited.callback(secrecy.forget, configuration)
                 handed = [configuration]
                 if store is not None:
                     handed.append(inherited.enter_context(_locked(store)))
+                    _sweep(directory, Path(private.name))
                 process = await _spawn(program, handed, _ends_with(keeps=jetstream))
                 url = await _wait_listening(process, program, Path(private.name))
         except BaseException:
             private.cleanup()
             raise
-        return cls(url, user, password, process, private, jetstream)
+        return cls(url, login.user, login.password, process, private, jetstream)
 
     @property
     def end(self) -> str:
@@ -160,18 +179,19 @@ def _interpreter_directory() -> str:
 def _private_directory(directory: Path) -> tempfile.TemporaryDirectory[str]:
     try:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return tempfile.TemporaryDirectory(prefix="broker-", dir=directory)
+        return tempfile.TemporaryDirectory(prefix=_PRIVATE, dir=directory)
     except OSError as exc:
         raise SetupError(f'the broker directory "{directory}" cannot be used: {exc}') from exc
 
 
-def _configuration(private: Path, store: Path | None, user: str, password: str) -> str:
+def _configuration(private: Path, store: Path | None, login: Login) -> str:
     quoted = json.dumps
     text = _CONFIG.format(
         ports=quoted(str(private)),
         log=quoted(str(private / "log")),
-        user=quoted(user),
-        password=quoted(password),
+        port=login.port,
+        user=quoted(login.user),
+        password=quoted(login.password),
     )
     if store is not None:
         text += server_config.jetstream(str(store))
@@ -193,6 +213,13 @@ def _locked(store: Path) -> IO[bytes]:
             f'another broker runs on the store "{store}"; stop it or choose another directory'
         ) from exc
     return lock
+
+
+def _sweep(directory: Path, private: Path) -> None:
+    """Remove what brokers on this store left whose starter was killed; its lock says they died."""
+    for left in directory.glob(f"{_PRIVATE}*"):
+        if left != private:
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _ends_with(*, keeps: bool) -> signal.Signals:

@@ -155,7 +155,12 @@ class Connection:
         return await self._guard.listen(subject, handler, queue="", bound=bound)
 
     async def service(
-        self, identity: str, *, version: str = "0.0.0", description: str = ""
+        self,
+        identity: str,
+        *,
+        version: str = "0.0.0",
+        description: str = "",
+        metadata: Mapping[str, str] | None = None,
     ) -> Service:
         """Start the micro service of ``identity``; endpoints are added to it.
 
@@ -163,7 +168,12 @@ class Connection:
             BusError: the connection is gone.
         """
         service = Service(
-            self._guard, identity, version=version, description=description, unique=self._unique()
+            self._guard,
+            identity,
+            version=version,
+            description=description,
+            unique=self._unique(),
+            metadata=metadata or {},
         )
         await service.start()
         return service

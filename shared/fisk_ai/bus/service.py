@@ -58,6 +58,7 @@ class Service:
     version: str = "0.0.0"
     description: str = ""
     unique: str = ""
+    metadata: Mapping[str, str] = field(default_factory=dict[str, str])
     _endpoints: list[_Endpoint] = field(default_factory=list["_Endpoint"])
     _control: list[Watch] = field(default_factory=list[Watch])
     _started: str = ""
@@ -100,7 +101,7 @@ class Service:
             "name": self.identity,
             "id": self.unique,
             "version": self.version,
-            "metadata": dict[str, str](),
+            "metadata": self.metadata,
         }
 
     def _ping(self) -> Mapping[str, object]:

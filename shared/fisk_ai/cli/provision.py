@@ -24,7 +24,7 @@ from fisk_ai.cli.provision_permissions import printed
 from fisk_ai.cli.provision_roles import Agent
 from fisk_ai.cli.session_flags import number_of
 from fisk_ai.config import Config, Mode, load
-from fisk_ai.errors import ConfigError, UsageError
+from fisk_ai.errors import ConfigError, SetupError, UsageError
 from fisk_ai.memory.bucket_option import BUCKET_KEY, bucket_of
 from fisk_ai.memory.provisioning import bucket_wish
 from fisk_ai.memory.store import MemoryConfig
@@ -63,6 +63,22 @@ def execute(argv: Sequence[str]) -> int:
         print_commands(wishes)
         return 0
     return run_one_shot(compare(_broker(arguments, configs), wishes, applies=arguments.apply))
+
+
+async def provision(options: ConnectOptions, configs: Sequence[Config]) -> None:
+    """Make at the broker of ``options`` what ``configs`` need of it, and say each line of it.
+
+    Raises:
+        SetupError: the broker cannot be used, or what is there could only be changed with a loss.
+        BusError: it cannot be asked.
+    """
+    wishes = _wished(configs, 1, isolate=False)
+    if wishes and await compare(options, wishes, applies=True):
+        raise SetupError(
+            f"{options.place()} holds what this agent cannot use, see the lines above; mend it, or"
+            " begin with another store",
+            key="harness",
+        )
 
 
 def _parser() -> CommandParser:

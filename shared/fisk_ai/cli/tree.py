@@ -39,7 +39,7 @@ COMMANDS = (
     ),
     Command(name="knowledge", help="Index and search documents", aliases=("rag", "k")),
     Command(name="mcp", help="Serve the tools over MCP"),
-    Command(name="serve", help="Serve the agent to others"),
+    Command(name="serve", help="Serve the agent to others", module="fisk_ai.cli.serve"),
     Command(
         name="discover",
         help="Show the card of another agent",

@@ -136,21 +136,27 @@ async def start_worker(
     verbose: bool,
     meanwhile: Callable[[], object],
     program: Sequence[str] = AGENT_WORKER,
+    output: int | None = None,
+    ready_timeout_s: float | None = None,
 ) -> WorkerChild:
     """Start a worker with ``arguments``, call ``meanwhile``, and wait until it serves.
 
     What is secret in ``environ`` by its name is handed over; the rest is the child's environment.
-    ``program`` is what Python is told to run; it must take what ``agent_worker`` takes.
+    ``program`` is what Python is told to run; it must take what ``agent_worker`` takes. What it
+    prints goes to the descriptor ``output``; without one to our standard error if ``verbose``, else
+    to a file, for the case that it dies.
 
     Raises:
         SetupError: it refused to start, with its own sentence; it died; or it took too long.
     """
-    log = None if verbose else tempfile.TemporaryFile()  # noqa: SIM115 - lives as long as the worker
+    kept = not verbose and output is None
+    log = tempfile.TemporaryFile() if kept else None  # noqa: SIM115 - lives as long as the worker
     ready_read, ready_write = os.pipe()
     owner_read, owner_write = os.pipe()
     try:
         words = (*program, *arguments)
-        process = await _spawn(words, environ, log, (ready_write, owner_read))
+        prints_to = log.fileno() if log is not None else output
+        process = await _spawn(words, environ, prints_to, (ready_write, owner_read))
     except OSError as exc:
         _close(ready_read, owner_write, log)
         raise SetupError(f"the agent worker could not be run: {exc}") from exc
@@ -160,7 +166,7 @@ async def start_worker(
     child = WorkerChild("", process, owner_write, log, program[-1])
     try:
         meanwhile()
-        child.identity = await _await_ready(child, ready_read)
+        child.identity = await _await_ready(child, ready_read, ready_timeout_s or READY_TIMEOUT_S)
     except BaseException:
         child.kill()
         await child.stop(at_once=True)
@@ -171,35 +177,42 @@ async def start_worker(
 async def _spawn(
     words: Sequence[str],
     environ: Mapping[str, str],
-    log: IO[bytes] | None,
+    output: int | None,
     descriptors: tuple[int, int],
 ) -> asyncio.subprocess.Process:
     ready, owner = descriptors
-    names = credential_names(environ)
-    secrets = json.dumps({name: environ[name] for name in names})
-    with secrecy.hand_over(secrets.encode()) as handed:
+    public, secrets = parted(environ)
+    prints_to = sys.stderr.fileno() if output is None else output
+    with secrecy.hand_over(secrets) as handed:
         flags = {"--ready-fd": ready, "--owner-fd": owner, "--secrets-fd": handed.fileno()}
         return await asyncio.create_subprocess_exec(
             sys.executable,
             *words,
             *(word for flag, number in flags.items() for word in (flag, str(number))),
             stdin=asyncio.subprocess.DEVNULL,
-            stdout=log if log is not None else sys.stderr.fileno(),
-            stderr=log if log is not None else sys.stderr.fileno(),
-            env={name: value for name, value in environ.items() if name not in names},
+            stdout=prints_to,
+            stderr=prints_to,
+            env=public,
             pass_fds=tuple(flags.values()),
             start_new_session=True,
             preexec_fn=partial(die_with_parent, os.getpid(), OWNER_DIED),
         )
 
 
-async def _await_ready(child: WorkerChild, descriptor: int) -> str:
+def parted(environ: Mapping[str, str]) -> tuple[dict[str, str], bytes]:
+    """Return what a worker may have in its environment, and what it takes from ``--secrets-fd``."""
+    names = credential_names(environ)
+    public = {name: value for name, value in environ.items() if name not in names}
+    return public, json.dumps({name: environ[name] for name in names}).encode()
+
+
+async def _await_ready(child: WorkerChild, descriptor: int, timeout_s: float) -> str:
     try:
-        async with asyncio.timeout(READY_TIMEOUT_S):
+        async with asyncio.timeout(timeout_s):
             line = await _first_line(child, descriptor)
     except TimeoutError as exc:
         raise SetupError(
-            f"the agent worker was not ready within {READY_TIMEOUT_S:g} s{_last_words(child)}"
+            f"the agent worker was not ready within {timeout_s:g} s{_last_words(child)}"
         ) from exc
     if not line.endswith(b"\n"):
         how = await _how_it_ended(child)

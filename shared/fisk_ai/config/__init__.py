@@ -2,7 +2,7 @@
 
 from fisk_ai.config.block import ToolFilter
 from fisk_ai.config.duration import parse_duration
-from fisk_ai.config.endpoints import Broker
+from fisk_ai.config.endpoints import Broker, require_endpoint
 from fisk_ai.config.expose import A2A, Prompts
 from fisk_ai.config.loader import load, loads
 from fisk_ai.config.model import Config
@@ -20,4 +20,5 @@ __all__ = [
     "loads",
     "parse_duration",
     "prepare",
+    "require_endpoint",
 ]

@@ -73,6 +73,34 @@ _MCP: Final = _Endpoint(
 )
 
 
+_LOOPS: Final = (_JOBS, _PROMPTS, _SLACK, _WEB)
+"""What brings work to the loop."""
+
+EXAMPLES: Final = """\
+expose:
+  agent:
+    a2a:
+      prompts: {}        # answer prompts of other agents and of terminals
+      serve_tools: true  # lend this agent's tools to others
+    jobs: {}             # take jobs from the queue FISK_AI, of the type fisk-ai:run, one at a time
+    slack: {}            # answer in Slack; its gateway needs SLACK_APP_TOKEN and SLACK_BOT_TOKEN
+    mcp: {}              # lend tools over MCP"""
+
+
+def require_endpoint(config: Config) -> None:
+    """Refuse to serve a file that enables nothing to serve, which is a file like any other.
+
+    Raises:
+        ConfigError: a sentence, and below it what enables each endpoint.
+    """
+    if not any(each.enabled(config) for each in (*_LOOPS, _SERVE_TOOLS, _MCP)):
+        raise ConfigError(
+            f'fisk-ai serve needs an endpoint to run, and "{config.source}" enables none; enable'
+            f" one or several of these:\n\n{EXAMPLES}",
+            key="expose.agent",
+        )
+
+
 def require_agent(config: Config, broker: Broker) -> None:
     """Refuse what cannot run the loop for one person.
 
@@ -121,8 +149,7 @@ def _require_own_model(config: Config, _broker: Broker) -> None:
 
 
 def _serves_mcp_alone(config: Config) -> bool:
-    others = (_JOBS, _PROMPTS, _SLACK, _WEB)
-    return bool(_MCP.enabled(config)) and not any(each.enabled(config) for each in others)
+    return bool(_MCP.enabled(config)) and not any(each.enabled(config) for each in _LOOPS)
 
 
 def _check_a2a(config: Config, broker: Broker) -> None:

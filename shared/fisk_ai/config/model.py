@@ -152,6 +152,15 @@ class Config(Block):
         document = self._origin.document and self._origin.document.without(("llm", "options"))
         return self._copy(replace(self._origin, document=document), {"llm": llm})
 
+    def with_job_workers(self, workers: int) -> Self:
+        """Return a copy that runs so many jobs at once; one without jobs stays as it is."""
+        agent = self.expose.agent
+        if agent.jobs is None:
+            return self
+        jobs = agent.jobs.model_copy(update={"workers": workers})
+        expose = Expose(agent=agent.model_copy(update={"jobs": jobs}))
+        return self._copy(self._origin, {"expose": expose})
+
     def hosted(self, *, operator: bool = True) -> Self:
         """Return a copy that answers one prompt at a time and exposes no more.
 

@@ -14,6 +14,7 @@ from contextlib import aclosing, contextmanager
 from fisk_ai.bus.bucket import Bucket, Value
 from fisk_ai.bus.jetstream import NO_STREAM, JetStream
 from fisk_ai.errors import (
+    AbsentError,
     BusError,
     ExistsError,
     MessageTooLargeError,
@@ -52,7 +53,9 @@ class BucketMemory:
             if exc.err_code != NO_STREAM:
                 raise self._unusable(str(exc)) from exc
             raise self._unusable(
-                f"it does not exist; make it with: {creation(self._bucket.name)}"
+                "it does not exist; make it with 'fisk-ai provision --apply', or with:"
+                f" {creation(self._bucket.name)}",
+                AbsentError,
             ) from exc
         except BusError as exc:
             raise self._unusable(str(exc)) from exc
@@ -161,8 +164,8 @@ class BucketMemory:
         except (BusError, MessageTooLargeError) as exc:
             raise StoreError(f"cannot {what}: {exc}") from exc
 
-    def _unusable(self, reason: str) -> SetupError:
-        return SetupError(
+    def _unusable(self, reason: str, kind: type[SetupError] = SetupError) -> SetupError:
+        return kind(
             f'the memory bucket "{self._bucket.name}" cannot be used: {reason}', key=BUCKET_KEY
         )
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -136,4 +136,27 @@ class Faulting(Protocol):
 
     async def fault(self) -> Exception:
         """Wait for the fault."""
+        ...
+
+
+@runtime_checkable
+class Unready(Protocol):
+    """Can say that it takes nothing for now, which makes its process not ready and ends nothing."""
+
+    def unready(self) -> str:
+        """Return why nothing is taken, in words for an operator; empty while it is."""
+        ...
+
+
+@runtime_checkable
+class Described(Protocol):
+    """Can say at the start how it is reached and what it allows."""
+
+    @property
+    def heading(self) -> str:
+        """What it does, such as ``Answering prompts over a2a``."""
+        ...
+
+    def describe(self) -> Mapping[str, object]:
+        """Return facts under short labels, such as ``Workers``; no secret is among them."""
         ...

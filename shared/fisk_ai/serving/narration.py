@@ -14,7 +14,7 @@ from fisk_ai.agent.events import (
     ToolResultEvent,
 )
 from fisk_ai.llm.model import Delta, Response
-from fisk_ai.serving.log import get_logger
+from fisk_ai.serving.log import bind_session, get_logger
 from fisk_ai.text.sanitise import for_display
 from fisk_ai.text.trim import utf8_prefix
 from fisk_ai.toolkit.contract import Advisory
@@ -60,9 +60,8 @@ class Narration:
 
     async def starting(self, info: Starting) -> None:
         """Log which session the run belongs to."""
-        self._log.info(
-            "run starts", session=info.session_id, resumed=info.resumed, tools=info.tools
-        )
+        bind_session(info.session_id)
+        self._log.info("run starts", resumed=info.resumed, tools=info.tools)
         await self._inner.starting(info)
 
     async def llm_request(self, event: LlmRequestEvent) -> None:

@@ -17,7 +17,7 @@ from fisk_ai.serving.contract import (
     Releasable,
     Work,
 )
-from fisk_ai.serving.log import get_logger
+from fisk_ai.serving.log import begin_run, get_logger
 
 RETRY_S = 5.0
 """Pause after a channel failed to produce: long enough not to spin, short enough to recover."""
@@ -90,6 +90,7 @@ class Pool:
         return self._stage.draining.is_set() or work.suspend_requested()
 
     async def _do(self, work: Work) -> None:
+        begin_run(work, self._channel.name)
         parking = replace(work, suspend_requested=lambda: self._must_park(work))
         run = asyncio.create_task(outcome_of(parking, self._runner), name=f"run {work.id}")
         self._runs.add(run)

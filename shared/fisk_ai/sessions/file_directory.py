@@ -30,7 +30,12 @@ def directory_of(config: StoreConfig) -> Path:
         return (config.store_dir or Path()) / option
     if config.store_dir is not None:
         return config.store_dir / "runs"
-    return _state_home(config.environ) / "fisk-ai" / "runs"
+    return state_directory(config.environ) / "runs"
+
+
+def state_directory(environ: Mapping[str, str]) -> Path:
+    """Return where this user's agents keep what no flag and no file gives another place."""
+    return _state_home(environ) / "fisk-ai"
 
 
 def _state_home(environ: Mapping[str, str]) -> Path:

@@ -13,7 +13,7 @@ from typing import Final
 
 from fisk_ai.bus.jetstream import NO_STREAM, JetStream
 from fisk_ai.bus.stream_info import StreamConfig
-from fisk_ai.errors import BusError, SetupError, StreamError
+from fisk_ai.errors import AbsentError, BusError, SetupError, StreamError
 from fisk_ai.sessions.fence_proof import keeps_fence
 from fisk_ai.sessions.stream_option import OPTION_KEY, creation, subjects_of
 from fisk_ai.text.ids import valid_session_id
@@ -77,7 +77,12 @@ async def bind(js: JetStream, stream: str, *, writes: bool) -> Place:
     except StreamError as exc:
         if exc.err_code != NO_STREAM:
             raise _unusable(stream, str(exc)) from exc
-        raise _unusable(stream, f"it does not exist; make it with: {creation(stream)}") from exc
+        raise _unusable(
+            stream,
+            "it does not exist; make it with 'fisk-ai provision --apply', or with:"
+            f" {creation(stream)}",
+            AbsentError,
+        ) from exc
     except BusError as exc:
         raise _unusable(stream, str(exc)) from exc
     for fault in _faults(info.config):
@@ -187,5 +192,5 @@ _CHECKS: Final[tuple[Callable[[StreamConfig], str], ...]] = (
 )
 
 
-def _unusable(stream: str, reason: str) -> SetupError:
-    return SetupError(f'the session stream "{stream}" cannot be used: {reason}', key=OPTION_KEY)
+def _unusable(stream: str, reason: str, kind: type[SetupError] = SetupError) -> SetupError:
+    return kind(f'the session stream "{stream}" cannot be used: {reason}', key=OPTION_KEY)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 from collections import Counter
 
 import pytest
@@ -122,7 +123,10 @@ async def test_a_worker_without_its_stream_is_refused_with_the_command_that_make
     fleet: Workshop,
 ) -> None:
     fleet.write("script.yaml", "turns: [{say: done}]\n")
-    worker = await fleet.start(*SERVE)
+    worker = await fleet.start(*SERVE, environ={"FISK_AI_START_TIMEOUT": "1s"})
     assert await worker.ended() == 1
     assert 'the session stream "RUNS" cannot be used: it does not exist' in worker.error
+    assert "fisk-ai provision --apply" in worker.error
     assert "nats stream add RUNS" in worker.error
+    waits = [json.loads(line) for line in worker.stderr.splitlines() if b'"waiting"' in line]
+    assert len(waits) == 1

@@ -102,8 +102,9 @@ async def test_json_logs_are_one_object_a_line_without_secrets(
     await worker.ended()
 
     events = [json.loads(line) for line in worker.stderr.splitlines()]
-    serving = next(event for event in events if event["event"] == "serving")
-    assert serving["identity"] == "watchman"
+    serving = next(event for event in events if event["event"].startswith("Serving "))
+    assert serving["event"].startswith("Serving watchman/")
+    assert serving["service"] == "agent-worker"
     assert serving["tools"] == 2
     assert b"sk-secret" not in worker.stderr
     assert broker.password.encode() not in worker.stderr
@@ -143,7 +144,11 @@ REFUSALS: dict[str, tuple[Callable[[Workshop], dict[str, str]], str]] = {
         lambda _: {"ANTHROPIC_API_KEY": "a", "ANTHROPIC_API_KEY_FILE": "b"},
         "ANTHROPIC_API_KEY_FILE",
     ),
-    "health": (lambda _: {"FISK_AI_HEALTH_ADDRESS": ":8080"}, "not built yet"),
+    "no health address": (lambda _: {"FISK_AI_HEALTH_ADDRESS": "8080"}, "must be host:port"),
+    "a health address of others": (
+        lambda _: {"FISK_AI_HEALTH_ADDRESS": "198.51.100.7:8080"},
+        'FISK_AI_HEALTH_ADDRESS "198.51.100.7:8080" cannot be used',
+    ),
 }
 
 

@@ -24,6 +24,8 @@ def test_every_setting_is_read() -> None:
             "FISK_AI_LOG_LEVEL": "WARNING",
             "FISK_AI_LOG_FORMAT": "json",
             "FISK_AI_START_TIMEOUT": "1m30s",
+            "FISK_AI_DRAIN_TIMEOUT": "20s",
+            "FISK_AI_HEALTH_ADDRESS": "[::1]:8080",
             "ANTHROPIC_API_KEY": " key ",
             "ANTHROPIC_BASE_URL": "https://models.example",
         }
@@ -34,7 +36,8 @@ def test_every_setting_is_read() -> None:
     assert settings.nats_inbox_prefix == "_INBOX_worker"
     assert settings.inbox_prefixes == ("_INBOX_a", "_INBOX_b")
     assert (settings.log_level, settings.log_format) == ("warning", "json")
-    assert settings.start_timeout == 90.0
+    assert (settings.start_timeout, settings.drain_timeout) == (90.0, 20.0)
+    assert settings.health_address == "[::1]:8080"
     assert settings.api_key.get_secret_value() == "key"
     assert settings.base_url == "https://models.example"
     assert settings.unknown == ()
@@ -65,7 +68,9 @@ def test_a_name_in_small_letters_is_somebody_elses() -> None:
         ("FISK_AI_START_TIMEOUT", "soon"),
         ("FISK_AI_START_TIMEOUT", "0s"),
         ("FISK_AI_START_TIMEOUT", "-5s"),
-        ("FISK_AI_HEALTH_ADDRESS", "127.0.0.1:8080"),
+        ("FISK_AI_HEALTH_ADDRESS", "8080"),
+        ("FISK_AI_HEALTH_ADDRESS", "127.0.0.1:80800"),
+        ("FISK_AI_DRAIN_TIMEOUT", "0s"),
     ],
 )
 def test_a_value_that_cannot_be_meant_is_refused_by_its_name(name: str, value: str) -> None:
