@@ -16,8 +16,9 @@ class Arguments:
     """What this process was told on its command line.
 
     ``hosted`` serves one terminal over its private broker; ``no_operator`` says that nobody sits
-    there, so that no grant of an earlier run counts either. ``ready_fd`` takes the one line that
-    says whether the start succeeded; ``owner_fd`` is a pipe that closes when the terminal is gone.
+    there, so that no grant of an earlier run counts either. ``take_over`` says that the operator
+    there gives up a holder of the session that is silent. ``ready_fd`` takes the one line that says
+    whether the start succeeded; ``owner_fd`` is a pipe that closes when the terminal is gone.
     ``secrets_fd`` is a nameless file with the variables that are in nobody's environment.
     ``trace`` and ``http_debug`` are files made anew for the model's traffic. ``embedded`` says that
     the broker of this process is its supervisor's own, whatever contexts the file names.
@@ -28,6 +29,7 @@ class Arguments:
     script: Path | None = None
     hosted: bool = False
     no_operator: bool = False
+    take_over: bool = False
     state_dir: Path | None = None
     root_dir: Path | None = None
     trace: Path | None = None
@@ -59,6 +61,9 @@ def parse(argv: Sequence[str]) -> Arguments:
     parser.add_argument("--hosted", action="store_true", help="serve one terminal")
     parser.add_argument(
         "--no-operator", action="store_true", help="with --hosted: nobody sits at that terminal"
+    )
+    parser.add_argument(
+        "--take-over", action="store_true", help="with --hosted: resume past a silent holder"
     )
     parser.add_argument("--state-dir", type=Path, help="keep sessions in this directory")
     parser.add_argument("--root-dir", type=Path, help="replace root_directory")

@@ -73,10 +73,12 @@ class PromptsChannel:
         *,
         keepalive_s: float = KEEPALIVE_S,
         human_paced: bool = True,
+        take_over: bool = False,
     ) -> None:
         """Check the configuration.
 
-        ``human_paced`` says that a caller may be a person who takes minutes to go on.
+        ``human_paced`` says that a caller may be a person who takes minutes to go on;
+        ``take_over`` that the one caller gave up a holder of the session that does not answer.
 
         Raises:
             ConfigError: prompts are not enabled.
@@ -96,6 +98,7 @@ class PromptsChannel:
         prompts = a2a.prompts
         self._approves = prompts.approve == "caller"
         self._absent = absent(prompts.approvals)
+        self._take_over = take_over
         self._questions = (
             Questions(
                 window_s=a2a.request_timeout_s,
@@ -254,7 +257,9 @@ class PromptsChannel:
             faults.point(faults.Point.TASK_ACKED)
             await self._replay(task)
             if not self._admission.draining:
-                work = work_of(task, token, human_paced=self._human_paced)
+                work = work_of(
+                    task, token, human_paced=self._human_paced, take_over=self._take_over
+                )
                 self._ready.put_nowait((task, work))
                 handed = True
         finally:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from msgspec import UNSET, UnsetType
 
 from agent_worker.channels.task import Task, is_follow_up
@@ -12,8 +14,11 @@ from fisk_ai.serving.contract import Caller, Work
 from fisk_ai.toolkit.builtin.hitl import late_answer
 
 
-def work_of(task: Task, token: str, *, human_paced: bool) -> Work:
-    """Return the work of ``task``; ``token`` names its conversation, empty for an operator."""
+def work_of(task: Task, token: str, *, human_paced: bool, take_over: bool) -> Work:
+    """Return the work of ``task``; ``token`` names its conversation, empty for an operator.
+
+    ``take_over`` goes on with it although its holder is silent.
+    """
     request = task.request
     prompt, context = "", ""
     if isinstance(request, RequestPrompt):
@@ -23,7 +28,7 @@ def work_of(task: Task, token: str, *, human_paced: bool) -> Work:
         done=task.done,
         prompt=prompt,
         context=context,
-        checkpoint=_checkpoint(request, task.session, token),
+        checkpoint=replace(_checkpoint(request, task.session, token), take_over=take_over),
         claimed_by=request.request,
         suspend_requested=task.stopping,
         budget=_budget(request.budget),

@@ -69,7 +69,7 @@ class Endpoints:
             config, tools=descriptors(served), version=__version__, answers_prompts=answers
         )
         tools = ToolsEndpoint(served, terms_of(config, arguments.work_dir)) if served else None
-        channels = _channels(config, built, service, human_paced=not arguments.no_operator)
+        channels = _channels(config, built, service, arguments)
         operator = None if arguments.hosted else _operator(config, built, channels)
         return cls(service, CardEndpoint(card), tools, operator, channels)
 
@@ -110,7 +110,7 @@ class Endpoints:
 
 
 def _channels(
-    config: Config, built: Built, service: Service, *, human_paced: bool
+    config: Config, built: Built, service: Service, arguments: Arguments
 ) -> list[StartedChannel]:
     """Return what brings work, in the order in which it is started and released."""
     channels: list[StartedChannel] = []
@@ -119,7 +119,14 @@ def _channels(
     if config.answers_prompts:
         sessions = built.stores.sessions
         channels.append(
-            PromptsChannel(config, built.connection, service, sessions, human_paced=human_paced)
+            PromptsChannel(
+                config,
+                built.connection,
+                service,
+                sessions,
+                human_paced=not arguments.no_operator,
+                take_over=arguments.take_over,
+            )
         )
     return channels
 

@@ -52,8 +52,9 @@ class Checkpoint:
 
     ``resume_id`` names the session; ``create_if_missing`` starts it when it is not there;
     ``follow_up`` adds a turn to one that is; ``answer`` completes a deferred call first.
-    ``request`` is the tag of the message behind this run and ``conversation_token`` its caller's
-    secret; both are recorded, never decided on.
+    ``take_over`` takes it from a holder that does not answer: the lease of whoever had this very
+    work is over. ``request`` is the tag of the message behind this run and ``conversation_token``
+    its caller's secret; both are recorded, never decided on.
     """
 
     enabled: bool = True
@@ -62,6 +63,7 @@ class Checkpoint:
     force: bool = False
     create_if_missing: bool = False
     follow_up: bool = False
+    take_over: bool = False
     conversation_token: str = ""
     caller: str = ""
     request: str = ""

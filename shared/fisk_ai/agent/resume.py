@@ -54,7 +54,7 @@ async def take_up(setup: Setup, checkpoint: Checkpoint) -> Session | RunResult |
         if checkpoint.approval is not None:
             _require_call(checkpoint.approval.tool_use_id, state)
         context = await _lost_context(setup, checkpoint, state)
-        journal = await _open(setup, checkpoint.resume_id)
+        journal = await _open(setup, checkpoint)
         try:
             if journal.last_seq() == state.last_seq:
                 taking = Taking(
@@ -127,9 +127,10 @@ def _admit(setup: Setup, checkpoint: Checkpoint, state: RunState) -> Drift:
     return drift
 
 
-async def _open(setup: Setup, session_id: str) -> Journal:
+async def _open(setup: Setup, checkpoint: Checkpoint) -> Journal:
+    session_id = checkpoint.resume_id
     try:
-        return await setup.options.session_store.open(session_id)
+        return await setup.options.session_store.open(session_id, take_over=checkpoint.take_over)
     except LockedError as exc:
         raise LockedError(
             f'session "{session_id}" is taken by another process; wait for its end'

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from fisk_ai.cli import slash
-from fisk_ai.cli.hosting import Death
+from fisk_ai.cli.agent import Death
 from fisk_ai.cli.interrupts import Interrupts
 from fisk_ai.cli.run_flags import check_size
 from fisk_ai.cli.turn import TurnEnd, cut_short, settle

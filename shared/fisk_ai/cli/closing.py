@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from msgspec import UNSET
 
-from fisk_ai.cli.endings import CRASHED, NO_ROOM, PARKED, ending, may_resume
-from fisk_ai.cli.hosting import Hosted
-from fisk_ai.cli.resume_command import WayBack
+from fisk_ai.cli.agent import Agent
+from fisk_ai.cli.endings import CRASHED, EXHAUSTED, NO_ROOM, PARKED, ending, may_resume
+from fisk_ai.cli.resume_command import Way
 from fisk_ai.cli.run_flags import RunFlags
 from fisk_ai.cli.turn import Turn, TurnEnd
 from fisk_ai.errors import FiskError
@@ -37,10 +37,10 @@ class Closing:
     """
 
     flags: RunFlags
-    hosted: Hosted
+    agent: Agent
     view: LineView
     stored: Callable[[str], Awaitable[RunState | None]]
-    way_back: WayBack
+    way_back: Way
     known: str = ""
     model: str = ""
     busy_s: float = 0.0
@@ -50,12 +50,18 @@ class Closing:
         """Return the session of the turn's conversation; empty before it has one."""
         if self.known or not turn.token:
             return self.known
-        return session_id_for_token(self.hosted.worker.identity, turn.token)
+        return session_id_for_token(self.agent.identity, turn.token)
 
     async def state(self, turn: Turn) -> RunState | None:
         """Return what the session of the turn's conversation says."""
         session_id = self.session_id(turn)
         return await self.stored(session_id) if session_id else None
+
+    async def exists(self, turn: Turn) -> bool:
+        """Say whether there is a conversation to go on with, as far as it can be known here."""
+        if self.agent.elsewhere:
+            return bool(turn.token)
+        return await self.state(turn) is not None
 
     async def answer(self, turn: Turn, text: str) -> None:
         """Print the answer, the result of the command.
@@ -67,8 +73,8 @@ class Closing:
             self.view.answer(text)
         except OSError as exc:
             kept = ""
-            if await self.state(turn) is not None:
-                kept = f"; it is kept: {self.way_back.resume(self.session_id(turn))}"
+            if await self.exists(turn):
+                kept = f"; it is kept: {self._resume(turn)}"
             raise FiskError(f"the answer could not be written ({exc.strerror}){kept}") from exc
 
     def usage(self, turn: Turn, end: TurnEnd) -> None:
@@ -100,21 +106,27 @@ class Closing:
         """Show what the worker's log says of the crash: its error, without the way to it."""
         if end.code != CRASHED:
             return
-        for line in self.hosted.worker.last_words():
+        for line in self.agent.last_words():
             self.view.note(f"agent log: {line}")
-        if not self.flags.verbose:
+        if not self.flags.verbose and not self.agent.elsewhere:
             self.view.note("pass --verbose to see the agent's whole log")
 
     async def hint(self, turn: Turn, code: str) -> None:
-        """Say how to go on, unless there is nothing to go on with: a session can get lost."""
-        state = await self.state(turn) if may_resume(code) else None
-        if state is None or (not self.is_chat and _repeats(state)):
+        """Say how to go on, unless there is nothing to go on with: a session can get lost.
+
+        A conversation elsewhere is in nobody's list here: after its answer its token is told, too.
+        """
+        can_go_on = may_resume(code) or (not code and self.agent.elsewhere)
+        if not can_go_on or not await self.exists(turn):
             return
-        session_id = self.session_id(turn)
-        flags = _answer_flags(state) if code == "deferred" else ""
+        state = await self.state(turn)
+        if not self.is_chat and self._repeats(code, state):
+            return
+        flags = _answer_flags(state) if state is not None and code == "deferred" else ""
         if flags:
-            self.view.note(f"answer with {flags}: {self.way_back.answer(session_id)}")
-        resume = self.way_back.resume(session_id)
+            answer = self.way_back.answer(self.session_id(turn))
+            self.view.note(f"answer with {flags}: {answer}")
+        resume = self._resume(turn)
         if code == NO_ROOM:
             self._say_way_back(
                 "a resume sends the same again and is refused again: begin a new conversation;"
@@ -126,8 +138,8 @@ class Closing:
 
     async def saved(self, turn: Turn) -> None:
         """Say how to get back to a conversation that is put aside."""
-        if await self.state(turn) is not None:
-            command = self.way_back.resume(self.session_id(turn))
+        if await self.exists(turn):
+            command = self._resume(turn)
             self._say_way_back(f"previous conversation saved; resume with: {command}")
 
     def _say_way_back(self, line: str) -> None:
@@ -136,6 +148,18 @@ class Closing:
         if self.way_back.needs:
             self.view.note(self.way_back.needs)
 
+    def _resume(self, turn: Turn) -> str:
+        """Return the command that goes on; an agent elsewhere is asked by the token alone."""
+        handle = turn.token if self.agent.elsewhere else self.session_id(turn)
+        return self.way_back.resume(handle)
+
+    def _repeats(self, code: str, state: RunState | None) -> bool:
+        """Say whether going on without a new prompt comes to the failure that is recorded."""
+        if state is None:
+            return code == EXHAUSTED  # whoever hosts the agent raises its bound
+        is_over = state.status == "error" and state.pending is None
+        return is_over and state.last_stop_reason in _NO_ANSWER
+
 
 def _answer_flags(state: RunState) -> str:
     """Return how what the session waits for is answered; empty where no person can."""
@@ -143,9 +167,3 @@ def _answer_flags(state: RunState) -> str:
 
     kinds = {QUESTIONS.get(item.tool_name) for item in state.open_deferrals}
     return " or ".join(sorted(f"--{kind}" for kind in kinds if kind is not None))
-
-
-def _repeats(state: RunState) -> bool:
-    """Say whether going on without a new prompt comes to the failure that is recorded."""
-    is_over = state.status == "error" and state.pending is None
-    return is_over and state.last_stop_reason in _NO_ANSWER

@@ -1,4 +1,4 @@
-"""One hosted conversation at the terminal: probe, history, turns, and the closing lines.
+"""One conversation at the terminal: probe, history, turns, and the closing lines.
 
 Away from a terminal it is one turn. At one it is a chat: after each turn a person types the next
 prompt, until they leave or an ending leaves nothing to go on with.
@@ -24,6 +24,7 @@ from fisk_ai.a2a.messages import (
     Sender,
     request_header,
 )
+from fisk_ai.cli.agent import Agent
 from fisk_ai.cli.chat import Chat, LineReader
 from fisk_ai.cli.closing import Closing
 from fisk_ai.cli.endings import (
@@ -39,9 +40,8 @@ from fisk_ai.cli.endings import (
 )
 from fisk_ai.cli.exchanges import SENDER, Exchanges
 from fisk_ai.cli.handles import Handle
-from fisk_ai.cli.hosting import Hosted
 from fisk_ai.cli.interrupts import Interrupts
-from fisk_ai.cli.resume_command import WayBack
+from fisk_ai.cli.resume_command import Way
 from fisk_ai.cli.run_flags import RunFlags
 from fisk_ai.cli.turn import Turn, TurnEnd
 from fisk_ai.cli.wire_dump import Dump
@@ -60,20 +60,20 @@ HISTORY_BLOCKS = 40
 
 @dataclass(slots=True, kw_only=True)
 class Conversation:
-    """Everything said between a terminal and the agent it hosts, from the first line to the last.
+    """Everything said between a terminal and an agent, from the first line to the last.
 
     ``stored`` returns what the session of that id says, ``None`` where there is none to read;
     ``keys`` reads the prompts of a chat, and ``None`` makes it one turn; ``debug`` sees every
-    message; ``rooted`` says that the agent has a root directory.
+    message; ``way_back`` names the commands that go on.
     """
 
     flags: RunFlags
     handle: Handle
-    hosted: Hosted
+    agent: Agent
     prompter: TerminalPrompter
     interrupts: Interrupts
     stored: Callable[[str], Awaitable[RunState | None]]
-    rooted: bool
+    way_back: Way
     keys: LineReader | None = None
     debug: Dump | None = None
     answered: bool = field(default=False, init=False)
@@ -85,7 +85,7 @@ class Conversation:
     def __post_init__(self) -> None:
         """Lay out the view, the client, and what is said at the end."""
         options = LineOptions(
-            lead=f"warning from agent {self.identity}",
+            lead=f"warning from {'remote ' if self.agent.elsewhere else ''}agent {self.identity}",
             no_color=self.flags.no_color,
             show_thinking=self.flags.thinking,
             show_results=self.flags.tool_output,
@@ -94,28 +94,28 @@ class Conversation:
         self.turn = Turn(view=self.view, prompter=self.prompter, token=self.handle.token)
         self.exchanges = Exchanges(
             client=AgentClient(
-                self.hosted.connection, self.identity, Sender(name=SENDER), debug=self.debug
+                self.agent.connection, self.identity, Sender(name=SENDER), debug=self.debug
             ),
             view=self.view,
-            hosted=self.hosted,
+            agent=self.agent,
             prompter=self.prompter,
             interrupts=self.interrupts,
             force=self.flags.force,
         )
         self.closing = Closing(
             flags=self.flags,
-            hosted=self.hosted,
+            agent=self.agent,
             view=self.view,
             stored=self.stored,
-            way_back=WayBack(flags=self.flags, rooted=self.rooted),
+            way_back=self.way_back,
             known=self.handle.session_id,
             is_chat=self.keys is not None,
         )
 
     @property
     def identity(self) -> str:
-        """The agent's identity, as its worker says it."""
-        return self.hosted.worker.identity
+        """The agent's name."""
+        return self.agent.identity
 
     async def run(self) -> TurnEnd:
         """Probe the agent, show the history, run the turns, and print the closing lines.
@@ -145,9 +145,7 @@ class Conversation:
         try:
             card = await self.exchanges.client.card(PROBE_TIMEOUT_S)
         except AgentUnavailableError as exc:
-            raise SetupError(
-                f'the agent hosted for this run is not answering as "{self.identity}"'
-            ) from exc
+            raise SetupError(self.agent.silence) from exc
         except FiskError:
             return
         self.closing.model = card.model
@@ -166,7 +164,7 @@ class Conversation:
             keys=keys,
             view=self.view,
             interrupts=self.interrupts,
-            died=self.hosted.died,
+            died=self.agent.died,
             drop=self._drop,
             original=self.flags.prompt.strip(),
         )
@@ -190,6 +188,8 @@ class Conversation:
         """Return what to ask first; nothing where a person has yet to say what."""
         if not self.handle.token:
             return self._first() if self.flags.prompt.strip() else None
+        if self.agent.elsewhere:
+            return None  # the next prompt finishes what was begun, if anything was
         state = await self.closing.state(self.turn)
         return None if state is not None and state.status == "completed" else self._first()
 
@@ -303,7 +303,7 @@ class Conversation:
             return True
         if self.handle.token and end.code not in (CRASHED, INCOMPLETE):
             return False
-        return await self.closing.state(self.turn) is not None
+        return await self.closing.exists(self.turn)
 
     async def _recovered(self, request: AnyRequest, end: TurnEnd) -> TurnEnd:
         """Return the end with what only the session says of it.

@@ -45,6 +45,9 @@ UNTAKEN = REFUSED | {"turn_not_taken"}
 NO_ROOM = "context_exceeded"
 """The conversation is too long for its model, and so it stays."""
 
+EXHAUSTED = "budget_exhausted"
+"""The conversation has used what it may use in all."""
+
 CRASHED = "crashed"
 INCOMPLETE = "incomplete"
 """Ours, for a reply set that broke off: nobody said how the run ended."""
@@ -91,7 +94,7 @@ _SENTENCES: Mapping[str, str] = {
 _SILENT: Mapping[str, str] = {
     "deferred": "the run is waiting on an answer before it can go on",
     "turn_not_taken": "the conversation could not take this turn",
-    "budget_exhausted": (
+    EXHAUSTED: (
         "the conversation has used up its token budget and takes no further turn until "
         "llm.budget.max_tokens is raised"
     ),

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import asyncio
 import signal
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fisk_ai.a2a.client import AgentClient
 from fisk_ai.a2a.messages import Answer, AnyRequest, RequestAnswer, Sender, request_header
-from fisk_ai.cli.endings import BUSY, PARKED
-from fisk_ai.cli.hosting import Hosted
+from fisk_ai.cli.agent import Agent
+from fisk_ai.cli.endings import BROKEN_OFF, BUSY, PARKED
 from fisk_ai.cli.interrupts import Interrupts
 from fisk_ai.cli.turn import Turn, TurnEnd, exchange, settle
 from fisk_ai.errors import FiskError
@@ -42,7 +42,7 @@ class Exchanges:
 
     client: AgentClient
     view: LineView
-    hosted: Hosted
+    agent: Agent
     prompter: TerminalPrompter
     interrupts: Interrupts
     force: bool = False
@@ -64,10 +64,13 @@ class Exchanges:
 
         try:
             with self.interrupts.asking(ask_to_stop):
-                return await exchange(self.client, request, turn, died=self.hosted.died)
+                end = await exchange(self.client, request, turn, died=self.agent.died)
         finally:
             while self._stopping:
                 await settle(self._stopping.pop())
+        if end.kind == BROKEN_OFF and self.agent.elsewhere:
+            return replace(end, kind="")  # nobody here can tell whether its worker is there
+        return end
 
     async def settle_answers(self, turn: Turn, end: TurnEnd) -> TurnEnd:
         """Send the answers that came too late; what they start is the new end."""
@@ -103,7 +106,7 @@ class Exchanges:
 
     def _late(self, answer: Answer, turn: Turn) -> RequestAnswer:
         return RequestAnswer(
-            **request_header(Sender(name=SENDER), self.hosted.worker.identity),
+            **request_header(Sender(name=SENDER), self.agent.identity),
             conversation_token=turn.token,
             answer=answer,
             force=self.force,

@@ -70,7 +70,7 @@ async def find_handle(
     """
     session_id, state = text, await _load(store, text)
     if state is None:
-        session_id = session_id_for_token(identity, _as_token(text))
+        session_id = session_id_for_token(identity, as_token(text))
         state = await _load(store, session_id)
     if state is None:
         return Handle(token=text)
@@ -104,7 +104,12 @@ async def _load(store: Store, session_id: str) -> RunState | None:
         ) from exc
 
 
-def _as_token(text: str) -> str:
+def as_token(text: str) -> str:
+    """Return ``text`` where it can be a conversation's token.
+
+    Raises:
+        UsageError: it cannot.
+    """
     if valid_token(text) and len(text) <= TOKEN_LIMIT:
         return text
     raise UsageError(

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Literal
 from fisk_ai import secrecy
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.heartbeat import wait_silent
+from fisk_ai.cli.agent import Death
 from fisk_ai.cli.worker_child import AGENT_WORKER, WorkerChild, start_worker
 from fisk_ai.errors import SetupError
 from fisk_ai.llm.anthropic.base_url import BASE_URL
@@ -57,17 +58,6 @@ class HostPlan:
         return environ
 
 
-@dataclass(frozen=True, slots=True)
-class Death:
-    """A process of the agent that is gone, and its exit code, negative for a signal.
-
-    ``silence``: the broker is there and has not answered for too long, which comes to the same.
-    """
-
-    process: Literal["broker", "worker", "silence"]
-    status: int = 0
-
-
 @dataclass(slots=True, kw_only=True)
 class Hosted:
     """A running agent and the connection to talk to it."""
@@ -77,6 +67,25 @@ class Hosted:
     connection: Connection
     at_once: bool = False
     """Whether leaving cancels what still runs; set when the operator does not want to wait."""
+
+    @property
+    def identity(self) -> str:
+        """The agent's name, as its worker says it."""
+        return self.worker.identity
+
+    @property
+    def elsewhere(self) -> bool:
+        """Never: its sessions and its log are here."""
+        return False
+
+    @property
+    def silence(self) -> str:
+        """What to say where nobody answers under its name."""
+        return f'the agent hosted for this run is not answering as "{self.identity}"'
+
+    def last_words(self) -> list[str]:
+        """Return what the worker's log says of a crash."""
+        return self.worker.last_words()
 
     async def died(self) -> Death:
         """Wait until broker or worker is gone and say how; without either no run ends."""

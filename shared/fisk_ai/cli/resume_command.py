@@ -3,9 +3,56 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Protocol
 
 from fisk_ai.cli.quoting import command_line
 from fisk_ai.cli.run_flags import RunFlags
+
+
+class Way(Protocol):
+    """The commands that go on with a conversation."""
+
+    def resume(self, handle: str, /) -> str:
+        """Return the command that continues what ``handle`` names."""
+        ...
+
+    @property
+    def needs(self) -> str:
+        """What is no part of the command and has to be there all the same; empty for nothing."""
+        ...
+
+    def answer(self, session_id: str, /) -> str:
+        """Return the command that answers what a session waits for, but for the answer itself."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayThere:
+    """The commands that go on with a conversation of an agent elsewhere.
+
+    Whoever resumes needs the conversation's token, which is a secret of its caller: it is shown to
+    nobody else.
+    """
+
+    context: str
+    identity: str
+
+    @property
+    def _there(self) -> tuple[str, ...]:
+        return ("--nats-context", self.context, "--identity", self.identity)
+
+    def resume(self, token: str) -> str:
+        """Return the command that continues the conversation of ``token``."""
+        return command_line(("fisk-ai", "run", *self._there, "--resume", token))
+
+    @property
+    def needs(self) -> str:
+        """Nothing."""
+        return ""
+
+    def answer(self, session_id: str) -> str:
+        """Return the command of an operator there."""
+        return command_line(("fisk-ai", "session", "answer", session_id, *self._there))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

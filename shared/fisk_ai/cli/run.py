@@ -23,23 +23,21 @@ from typing import TYPE_CHECKING
 from fisk_ai.cli import run_flags
 from fisk_ai.cli.handles import Handle
 from fisk_ai.cli.hosting import HostPlan, host
-from fisk_ai.cli.interrupts import Interrupts
+from fisk_ai.cli.resume_command import WayBack
 from fisk_ai.cli.run_flags import RunFlags
-from fisk_ai.cli.wire_dump import FILE, Dump, open_dump
+from fisk_ai.cli.terminal import at_terminal, can_chat, dumping, no_prompt, prompt_line
 from fisk_ai.cli.worker_child import AGENT_WORKER
 from fisk_ai.errors import ConfigError, UsageError
 from fisk_ai.llm import provider as providers
 from fisk_ai.llm.anthropic.base_url import sends_key_in_clear
 from fisk_ai.llm.credentials import api_key
 from fisk_ai.regular import read_named
-from fisk_ai.render.keyboard import Keyboard
-from fisk_ai.render.questions import TerminalPrompter, person_present
+from fisk_ai.render.questions import person_present
 from fisk_ai.sessions.places import root_directory
 from fisk_ai.text.sanitise import for_terminal
 
 if TYPE_CHECKING:
     from fisk_ai.config import Config
-    from fisk_ai.render.prompt_line import PromptLine
     from fisk_ai.sessions.state import RunState
 
 HTTP_DEBUG_FILE = "http-debug.log"
@@ -65,21 +63,19 @@ def execute(argv: Sequence[str]) -> int:
 
 
 async def _run(flags: RunFlags, *, environ: Mapping[str, str]) -> int:
+    if flags.nats_context is not None:
+        from fisk_ai.cli.remote import converse  # noqa: PLC0415 - a hosted run needs none of it
+
+        return await converse(flags, flags.nats_context, environ)
     setup = _Setup(flags, _readable("--script", flags.script), environ)
     handle = Handle()
     if flags.resume is not None:
         handle = await _find(setup)
     elif not flags.prompt.strip() and not setup.is_chat:
-        raise UsageError(
-            "no prompt: give one as an argument, or --resume a conversation to continue",
-            key="prompt",
-        )
-    prompter = TerminalPrompter(Keyboard(sys.stdin), sys.stderr)
-    interrupts = Interrupts(abort_question=prompter.abort)
-    prompter.hung_up = interrupts.hang_up
-    with interrupts.installed(), ExitStack() as stack:
+        raise no_prompt()
+    with at_terminal() as (prompter, interrupts), ExitStack() as stack:
         plan = setup.plan()
-        debug = _open_dump(stack) if flags.a2a_debug else None
+        debug = stack.enter_context(dumping()) if flags.a2a_debug else None
         if flags.http_debug:
             print(_HTTP_DEBUG_NOTICE, file=sys.stderr)
         try:
@@ -90,12 +86,12 @@ async def _run(flags: RunFlags, *, environ: Mapping[str, str]) -> int:
                 conversation = Conversation(
                     flags=flags,
                     handle=handle,
-                    hosted=hosted,
+                    agent=hosted,
                     prompter=prompter,
                     interrupts=interrupts,
                     stored=partial(_stored, setup),
-                    rooted=setup.is_rooted,
-                    keys=_prompt_line() if setup.is_chat else None,
+                    way_back=WayBack(flags=flags, rooted=setup.is_rooted),
+                    keys=prompt_line() if setup.is_chat else None,
                     debug=debug,
                 )
                 end = await conversation.run()
@@ -130,8 +126,7 @@ class _Setup:
     @cached_property
     def is_chat(self) -> bool:
         """Whether a person may go on after a turn; the configuration is read only if it matters."""
-        at_terminal = sys.stdin.isatty() and sys.stdout.isatty()
-        return at_terminal and not self.flags.no_tui and not self.config.harness.no_tui
+        return can_chat(self.flags) and not self.config.harness.no_tui
 
     @property
     def is_rooted(self) -> bool:
@@ -192,12 +187,6 @@ class _Setup:
             )
 
 
-def _prompt_line() -> PromptLine:
-    from fisk_ai.render.prompt_line import PromptLine  # noqa: PLC0415 - it looks at the terminal
-
-    return PromptLine(sys.stdin)
-
-
 async def _find(setup: _Setup) -> Handle:
     from fisk_ai.cli.resumption import find  # noqa: PLC0415 - a new run reads no session
 
@@ -208,13 +197,6 @@ async def _stored(setup: _Setup, session_id: str) -> RunState | None:
     from fisk_ai.cli.resumption import stored  # noqa: PLC0415 - few runs ask
 
     return await stored(session_id, flags=setup.flags, config=setup.config, environ=setup.environ)
-
-
-def _open_dump(stack: ExitStack) -> Dump:
-    dump, close = open_dump(Path.cwd())
-    stack.callback(close)
-    print(f"Dumping a2a messages to {FILE}", file=sys.stderr)
-    return dump
 
 
 def _readable(flag: str, name: str | None) -> Path | None:
@@ -252,4 +234,6 @@ def _worker_arguments(flags: RunFlags, script: Path | None) -> list[str]:
             arguments += [flag, str(Path(path).absolute())]
     if flags.verbose:
         arguments.append("--verbose")
+    if flags.take_over:
+        arguments.append("--take-over")
     return arguments

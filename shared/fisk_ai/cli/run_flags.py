@@ -6,11 +6,11 @@ A refusal looks at typed flags only: an exported variable never fails a run.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fisk_ai.cli.arguments import DEFAULT_CONFIG, CommandParser, exported
-from fisk_ai.errors import NotBuiltError, UsageError
+from fisk_ai.errors import UsageError
 from fisk_ai.llm.anthropic.base_url import BASE_URL, check_base_url
 from fisk_ai.llm.credentials import KEY, KEY_FILE
 from fisk_ai.text.sanitise import clean_surrogates
@@ -18,17 +18,28 @@ from fisk_ai.text.sanitise import clean_surrogates
 PROMPT_LIMIT_BYTES = 780_000
 """What a prompt may take of one message; the rest of its 786432 bytes is for the header."""
 
-_LATER: Mapping[str, str] = {
-    "nats_context": "talking to an agent elsewhere (--nats-context)",
-    "take_over": "taking a session over (--take-over)",
+_OF_THE_WORKER: Mapping[str, str] = {
+    "api_key": "the worker's credential",
+    "api_key_file": "the worker's credential",
+    "base_url": "the address of the worker's model",
+    "trace": "a file of the worker",
+    "http_debug": "a file of the worker",
+    "verbose": "the worker's own log",
+    "state_dir": "the worker's session store",
+    "no_telemetry": "the worker's export",
+    "script": "the worker's model",
+    "worker": "the program of a worker that is started here",
+    "root_dir": "where the worker's commands start",
+    "take_over": "for whoever opens the session store",
 }
-"""Flags of later releases, by what they would do; known so that they are never ignored."""
+"""Flags that only an agent hosted here can honour, by whose or what they are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunFlags:
     """What a person asked ``fisk-ai run`` for; ``None`` says that the flag was not typed.
 
+    ``of_the_worker`` are the refusals of typed flags that an agent elsewhere cannot honour.
     ``base_url`` may come from the environment; ``types_base_url`` says that it was typed.
     """
 
@@ -53,6 +64,10 @@ class RunFlags:
     force: bool = False
     state_dir: str | None = None
     root_dir: str | None = None
+    nats_context: str | None = None
+    identity: str | None = None
+    take_over: bool = False
+    of_the_worker: tuple[str, ...] = ()
 
     @property
     def config_path(self) -> str:
@@ -66,14 +81,12 @@ def parse(argv: Sequence[str], environ: Mapping[str, str]) -> RunFlags:
     Raises:
         BadArgumentsError: they do not parse.
         UsageError, ConfigError: a combination that cannot be meant, or an address that is none.
-        NotBuiltError: a flag of a later release.
     """
     flags, literal = _split_literal(argv)
     typed = vars(_parser().parse_intermixed_args(flags))
     prompt = _as_typed(" ".join([*typed["q"], *literal]))
     _first_gate(typed, prompt)
     address = check_base_url((typed["base_url"] or environ.get(BASE_URL, "")).strip())
-    _refuse_later(typed)
     check_size(prompt)
     if typed["api_key"] is not None and typed["api_key_file"] is not None:
         raise UsageError(
@@ -101,6 +114,10 @@ def parse(argv: Sequence[str], environ: Mapping[str, str]) -> RunFlags:
         force=bool(typed["force"]),
         state_dir=typed["state_dir"],
         root_dir=typed["root_dir"],
+        nats_context=typed["nats_context"],
+        identity=typed["identity"],
+        take_over=bool(typed["take_over"]),
+        of_the_worker=tuple(_refusals(typed)),
     )
 
 
@@ -147,6 +164,8 @@ def _first_gate(typed: Mapping[str, object], prompt: str) -> None:
         )
     if typed["force"] and typed["resume"] is None:
         raise UsageError("--force only applies when resuming", key="--force")
+    if typed["take_over"] and typed["resume"] is None:
+        raise UsageError("--take-over only applies when resuming", key="--take-over")
     if typed["identity"] is not None and typed["nats_context"] is None:
         raise UsageError(
             "--identity only applies with --nats-context: it names the agent to address on a bus, "
@@ -155,11 +174,15 @@ def _first_gate(typed: Mapping[str, object], prompt: str) -> None:
         )
 
 
-def _refuse_later(typed: Mapping[str, object]) -> None:
-    for name, what in _LATER.items():
+def _refusals(typed: Mapping[str, object]) -> Iterator[str]:
+    """Tell why each typed flag of the worker goes without an agent elsewhere."""
+    for name, why in _OF_THE_WORKER.items():
         if typed[name] is not None:
             flag = "--" + name.replace("_", "-")
-            raise NotBuiltError(f"{what} is not built yet; leave {flag} out", key=flag)
+            yield (
+                f"{flag} cannot be used with --nats-context: it is {why}; run it on the worker, "
+                "or drop --nats-context to run the agent here"
+            )
 
 
 def _parser() -> CommandParser:
@@ -188,11 +211,7 @@ def _parser() -> CommandParser:
     parser.switch("--a2a-debug", "write every message to a2a-debug.log")
     parser.switch("--no-telemetry", "export nothing, as this release never does (NO_TELEMETRY)")
     parser.value("--worker", "FILE", "start this program of yours in place of the agent worker")
-    _add_later(parser)
+    parser.switch("--take-over", "with --resume: go on although the session's holder is silent")
+    parser.value("--nats-context", "NAME", "talk to an agent elsewhere, over this NATS context")
+    parser.value("--identity", "NAME", "the agent to address there")
     return parser
-
-
-def _add_later(parser: CommandParser) -> None:
-    parser.value("--nats-context", "NAME", "[not built yet] talk to an agent elsewhere")
-    parser.value("--identity", "NAME", "[not built yet] the agent to address there")
-    parser.switch("--take-over", "[not built yet] resume although the holder does not answer")

@@ -33,8 +33,8 @@ from fisk_ai.a2a.messages import (
 )
 from fisk_ai.bus import signals
 from fisk_ai.bus.heartbeat import SILENCE_S
+from fisk_ai.cli.agent import Death
 from fisk_ai.cli.endings import BROKEN_OFF, CRASHED, INCOMPLETE, KILLED
-from fisk_ai.cli.hosting import Death
 from fisk_ai.errors import FiskError, PeerError, PromptAbortedError
 from fisk_ai.render.events import show
 from fisk_ai.render.line import LineView
@@ -219,6 +219,9 @@ def cut_short(death: Death, when: str = "in the middle of the run") -> TurnEnd:
     if death.process == "silence":
         silence = f"the broker of this run answered nothing for {SILENCE_S:g} s"
         return TurnEnd(code=INCOMPLETE, detail=silence)
+    if death.process == "connection":
+        why = for_terminal(death.why, REASON_LIMIT)
+        return TurnEnd(code=INCOMPLETE, detail=f"the connection to its broker ended {when}: {why}")
     name = signals.name_of(death.status)
     if -death.status in _FROM_OUTSIDE:
         return TurnEnd(code=CRASHED, kind=KILLED, detail=f"its process was killed ({name})")

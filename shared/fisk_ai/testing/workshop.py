@@ -65,6 +65,12 @@ class Workshop:
         file.write_text(text)
         return file
 
+    def mend(self, old: str, new: str) -> None:
+        """Replace a part of ``agent.yaml``, which has to be there."""
+        text = (self.directory / "agent.yaml").read_text()
+        assert old in text
+        self.write("agent.yaml", text.replace(old, new, 1))
+
     def write_context(self, name: str, broker: Broker) -> None:
         """Write a NATS context for whoever types commands here, as :func:`typing_in` does."""
         contexts = self.directory / ".config" / "nats" / "context"

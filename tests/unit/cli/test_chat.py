@@ -9,9 +9,9 @@ from collections.abc import Sequence
 
 import pytest
 
+from fisk_ai.cli.agent import Death
 from fisk_ai.cli.chat import Chat
 from fisk_ai.cli.endings import ends_chat
-from fisk_ai.cli.hosting import Death
 from fisk_ai.cli.interrupts import Interrupts
 from fisk_ai.cli.run_flags import PROMPT_LIMIT_BYTES
 from fisk_ai.cli.turn import TurnEnd

@@ -88,7 +88,7 @@ def _offered(script: str, home: Path, *words: str) -> list[str]:
         (["run", "--config", "--fo"], set[str]()),
         (["run", "--", "--fo"], set[str]()),
         (["run", "session", "sh"], set[str]()),
-        (["run", "--nats"], set[str]()),
+        (["run", "--nats"], {"--nats-context"}),
         (["run", "--resume", ""], {_NAME, _OTHER}),
         (["run", "--resume", "=", "t-a"], {_NAME}),
         (["run", "--resume", '"t-a'], {_NAME}),

@@ -38,6 +38,8 @@ from fisk_ai.cli.exchanges import LATE_ATTEMPTS
 from fisk_ai.cli.handles import Handle
 from fisk_ai.cli.hosting import Hosted
 from fisk_ai.cli.interrupts import Interrupts
+from fisk_ai.cli.remote import Remote
+from fisk_ai.cli.resume_command import WayBack, WayThere
 from fisk_ai.cli.run_flags import RunFlags
 from fisk_ai.cli.worker_child import WorkerChild
 from fisk_ai.errors import SetupError, TaskError
@@ -91,11 +93,12 @@ class Stage:
     """A person's terminal, an agent made of one function, and the conversation between them."""
 
     conversation: Conversation
+    worker: WorkerChild
     requests: list[AnyRequest] = field(default_factory=list[AnyRequest])
 
     @property
     def process(self) -> asyncio.subprocess.Process:
-        return self.conversation.hosted.worker.process
+        return self.worker.process
 
 
 async def _serve(connection: Connection, stage: list[AnyRequest], play: Play) -> None:
@@ -130,6 +133,7 @@ async def _stage(
     stored: Callable[[str], Awaitable[RunState | None]] = _is_stored,
     keys: LineReader | None = None,
     api_key: str | None = None,
+    elsewhere: bool = False,
 ) -> AsyncGenerator[Stage]:
     leader, follower = pty.openpty()
     requests: list[AnyRequest] = []
@@ -141,23 +145,24 @@ async def _stage(
     ):
         if play is not None:
             await _serve(agent, requests, play)
+        child = WorkerChild("cow", process, -1, None)
         with os.fdopen(follower, encoding="utf-8") as stdin:
             prompter = TerminalPrompter(Keyboard(stdin), Typist(leader, b"2\n"))
             conversation = Conversation(
                 flags=RunFlags(prompt="" if handle else "paint it", api_key=api_key),
                 handle=handle or Handle(),
-                hosted=Hosted(
-                    broker=broker,
-                    worker=WorkerChild("cow", process, -1, None),
-                    connection=client,
-                ),
+                agent=Remote(identity="cow", context="fleet", connection=client)
+                if elsewhere
+                else Hosted(broker=broker, worker=child, connection=client),
                 prompter=prompter,
                 interrupts=Interrupts(abort_question=prompter.abort),
                 stored=stored,
-                rooted=True,
+                way_back=WayThere(context="fleet", identity="cow")
+                if elsewhere
+                else WayBack(flags=RunFlags(prompt="", api_key=api_key), rooted=True),
                 keys=keys,
             )
-            yield Stage(conversation, requests)
+            yield Stage(conversation, child, requests)
     os.close(leader)
 
 
@@ -475,7 +480,7 @@ async def test_a_run_whose_end_never_arrived_is_told_as_its_session_says(
     async with _stage(tmp_path, play, stored=session.stored) as stage:
         limits = ClientLimits(idle_s=0.05, live_idle_s=0.05)
         stage.conversation.exchanges.client = AgentClient(
-            stage.conversation.hosted.connection, "cow", "fisk-ai", limits=limits
+            stage.conversation.agent.connection, "cow", "fisk-ai", limits=limits
         )
         end = await stage.conversation.run()
     printed = capsys.readouterr()
@@ -502,3 +507,79 @@ async def test_an_answer_that_was_cut_to_fit_a_message_is_printed_whole(
     async with _stage(tmp_path, play, stored=session.stored) as stage:
         await stage.conversation.run()
     assert capsys.readouterr().out == "It says Moo, and more.\n"
+
+
+_THERE = "resume with: fisk-ai run --nats-context fleet --identity cow --resume tok"
+
+
+async def test_an_agent_elsewhere_that_says_no_more_leaves_the_outcome_open_and_the_way_back(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def play(_: AnyRequest, reply: ReplySet, __: Connection) -> None:
+        await _take(reply)
+
+    async with _stage(tmp_path, play, stored=_is_not_stored, elsewhere=True) as stage:
+        stage.conversation.exchanges.client = AgentClient(
+            stage.conversation.agent.connection,
+            "cow",
+            "fisk-ai",
+            limits=ClientLimits(idle_s=5, live_idle_s=5, probe_s=0.05, lost_s=0.05),
+        )
+        end = await stage.conversation.run()
+    with pytest.raises(TaskError, match="the agent stopped answering, so the work may be "):
+        exit_code(end)
+    assert _THERE in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("code", "is_told"),
+    [
+        ("suspended", True),
+        ("deferred", True),
+        ("crashed", True),
+        ("failed", True),
+        ("canceled", True),
+        ("budget_exhausted", False),
+        ("unknown_conversation", False),
+        ("capacity", False),
+    ],
+)
+async def test_the_token_is_told_where_an_agent_elsewhere_can_go_on(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], code: str, *, is_told: bool
+) -> None:
+    play = _failing(code, UsageCounts(input_tokens=1))
+    async with _stage(tmp_path, play, stored=_is_not_stored, elsewhere=True) as stage:
+        end = await stage.conversation.run()
+    assert end.code == code
+    said = capsys.readouterr().err
+    assert (_THERE in said) is is_told
+    assert "pass --verbose" not in said
+
+
+async def test_a_chat_with_an_agent_elsewhere_opens_with_the_input_behind_the_history(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    async def play(request: AnyRequest, reply: ReplySet, _: Connection) -> None:
+        await _take(reply)
+        await _answer(request, reply, "" if isinstance(request, RequestRead) else "Moo.")
+
+    keys, handle = Lines("and now?"), Handle(token="tok")
+    staged = _stage(tmp_path, play, handle=handle, keys=keys, stored=_is_not_stored, elsewhere=True)
+    async with staged as stage:
+        await stage.conversation.run()
+    assert [type(request) for request in stage.requests] == [RequestRead, RequestPrompt]
+    assert _THERE in capsys.readouterr().err
+
+
+async def test_a_connection_that_is_closed_for_good_ends_the_turn(tmp_path: Path) -> None:
+    async def play(_: AnyRequest, reply: ReplySet, connection: Connection) -> None:
+        await _take(reply)
+        gone.set()
+
+    gone = asyncio.Event()
+    async with _stage(tmp_path, play, stored=_is_not_stored, elsewhere=True) as stage:
+        running = asyncio.ensure_future(stage.conversation.run())
+        await gone.wait()
+        await stage.conversation.agent.connection.drop()
+        end = await asyncio.wait_for(running, 10)
+    assert end.code == "incomplete"

@@ -9,7 +9,7 @@ import pytest
 from fisk_ai.a2a import codec
 from fisk_ai.a2a.messages import RequestPrompt, Sender, request_header
 from fisk_ai.cli.run_flags import PROMPT_LIMIT_BYTES, parse
-from fisk_ai.errors import ConfigError, NotBuiltError, UsageError
+from fisk_ai.errors import ConfigError, UsageError
 
 
 def test_words_are_joined_and_flags_may_stand_between_them() -> None:
@@ -78,19 +78,7 @@ def test_exported_twins_set_what_was_not_typed() -> None:
                 "name or password; give an http or https address"
             ),
         ),
-        (
-            ["--nats-context", "c", "hello"],
-            NotBuiltError,
-            (
-                "talking to an agent elsewhere (--nats-context) is not built yet; "
-                "leave --nats-context out"
-            ),
-        ),
-        (
-            ["--take-over", "--resume", "x"],
-            NotBuiltError,
-            "taking a session over (--take-over) is not built yet; leave --take-over out",
-        ),
+        (["--take-over", "hello"], UsageError, "--take-over only applies when resuming"),
         (
             ["--api-key", "k", "--api-key-file", "f", "hello"],
             UsageError,
