@@ -7,7 +7,9 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 PYTEST := $(BIN)/python -m pytest
 
-.PHONY: help setup demo test check bench coverage format pins clean
+MINUTES ?= 2
+
+.PHONY: help setup demo test check bench soak coverage format pins clean
 
 help: ## Say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /\1\t/p' Makefile
@@ -30,6 +32,9 @@ check: $(READY) ## Check formatting, lint, types, imports, spelling and the list
 
 bench: $(READY) ## Print the benchmarks, as ratios measured in this run
 	@$(PYTEST) -p no:randomly -q -s -m benchmark tests/benchmarks $(ARGS)
+
+soak: $(READY) ## Kill a working fleet for MINUTES (2), SEED to repeat one; fails if anything was lost or repeated
+	@$(BIN)/python -m fisk_ai.testing.soak --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 coverage: $(READY) ## Run the tests and print branch coverage, also of the processes they start
 	@rm -f .coverage .coverage.*

@@ -30,7 +30,7 @@ def record(kind):
     calls = os.open(HERE + "/calls", os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o644)
     os.write(calls, (line + "\\n").encode("utf-8", "surrogateescape"))
     os.close(calls)
-for path, stdout, stderr, echo, exit_code, sleep_s, wait_for, environment in COMMANDS:
+for path, stdout, stderr, echo, shows_pid, exit_code, sleep_s, wait_for, environment in COMMANDS:
     if WORDS[: len(path)] == path:
         break
 else:
@@ -40,6 +40,8 @@ if stderr:
     sys.stderr.write(stderr)
     sys.stderr.flush()
 sys.stdout.write(stdout + (" ".join(WORDS) + "\\n" if echo else ""))
+if shows_pid:
+    sys.stdout.write(str(os.getpid()) + "\\n")
 for name in environment:
     sys.stdout.write(name + "=" + os.environ.get(name, "(unset)") + "\\n")
 sys.stdout.flush()
@@ -86,8 +88,9 @@ class FakeArg:
 class FakeCommand:
     """A leaf command and what it does; ``path`` holds its words, separated by blanks.
 
-    It prints ``stderr``, then ``output``, with ``echo`` its own words, and the variables named in
-    ``show_environment``; then it sleeps, waits until the file ``wait_for`` exists, and ends with
+    It prints ``stderr``, then ``output``, with ``echo`` its own words, with ``shows_pid`` its
+    process id, and the variables named in ``show_environment``; then it sleeps, waits until the
+    file ``wait_for`` exists, and ends with
     ``exit_code``.
     """
 
@@ -101,6 +104,7 @@ class FakeCommand:
     output: str = ""
     stderr: str = ""
     echo: bool = False
+    shows_pid: bool = False
     exit_code: int = 0
     sleep_s: float = 0.0
     wait_for: Path | None = None
@@ -181,6 +185,7 @@ class FakeApplication:
                 command.output,
                 command.stderr,
                 command.echo,
+                command.shows_pid,
                 command.exit_code,
                 command.sleep_s,
                 str(command.wait_for or ""),
