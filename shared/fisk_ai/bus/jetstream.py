@@ -8,6 +8,7 @@ Rules: ``docs/reference/bus.md``.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Mapping
 from typing import Final, TypeVar
 
@@ -17,10 +18,17 @@ from fisk_ai.bus.connection import Connection
 from fisk_ai.bus.options import API_PREFIX
 from fisk_ai.bus.stored import Stored, StoredReply
 from fisk_ai.bus.stream_info import StreamInfo, StreamReply
-from fisk_ai.errors import BusError, NoRespondersError, StreamError
+from fisk_ai.errors import BusError, BusTimeoutError, NoRespondersError, StreamError
 
 OPERATION_TIMEOUT_S: Final = 15.0
 """Bound of one request where its caller names none; a leader election takes a few seconds."""
+
+ATTEMPT_TIMEOUT_S: Final = 3.0
+"""How long an answer is waited for before the same is asked again: a leader that dies takes the
+request with it, and a broker that comes back knows its streams a moment later."""
+
+AGAIN_S: Final = 0.05
+"""Between two attempts."""
 
 BIND_TIMEOUT_S: Final = 10.0
 """Bound of looking at a stream or bucket at the start of a process."""
@@ -169,6 +177,22 @@ class JetStream:
             ) from exc
         return _decoded(reply.body, answer, operation)
 
+    async def _repeated(
+        self, operation: str, asked: Mapping[str, object], answer: type[T], *, timeout_s: float
+    ) -> T:
+        """Ask what changes nothing, and again while nobody answers; raises as :meth:`api`."""
+        loop = asyncio.get_running_loop()
+        end = loop.time() + timeout_s
+        while True:
+            left_s = end - loop.time()
+            try:
+                attempt_s = min(ATTEMPT_TIMEOUT_S, left_s)
+                return await self.api(operation, asked, answer, timeout_s=attempt_s)
+            except BusError as exc:
+                if end - loop.time() <= AGAIN_S or not is_unanswered(exc):
+                    raise
+            await asyncio.sleep(AGAIN_S)
+
     def subject(self, operation: str) -> str:
         """Return where the API takes ``operation``."""
         return f"{self._prefix}.{operation}"
@@ -177,7 +201,7 @@ class JetStream:
         self, stream: str, asked: Mapping[str, object], timeout_s: float
     ) -> Stored | None:
         try:
-            reply = await self.api(
+            reply = await self._repeated(
                 f"STREAM.MSG.GET.{stream}", asked, StoredReply, timeout_s=timeout_s
             )
         except StreamError as exc:
@@ -185,6 +209,13 @@ class JetStream:
                 return None
             raise
         return reply.stored()
+
+
+def is_unanswered(exc: BusError) -> bool:
+    """Say whether nobody answered, for now: a leader died, or the broker only just came back."""
+    return isinstance(exc, BusTimeoutError | NoRespondersError) or isinstance(
+        exc.__cause__, NoRespondersError
+    )
 
 
 def _decoded(body: bytes, answer: type[T], what: str) -> T:

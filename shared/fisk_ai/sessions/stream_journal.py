@@ -10,16 +10,18 @@ from __future__ import annotations
 import asyncio
 import secrets
 from dataclasses import dataclass
-from typing import Final
 
 from fisk_ai import faults
 from fisk_ai.bus.connection import Watch
 from fisk_ai.bus.jetstream import (
+    AGAIN_S,
+    ATTEMPT_TIMEOUT_S,
     EXPECTED_FILTER,
     EXPECTED_SEQUENCE,
     FENCED,
     MESSAGE_ID,
     OPERATION_TIMEOUT_S,
+    is_unanswered,
 )
 from fisk_ai.bus.stored import Stored
 from fisk_ai.errors import (
@@ -37,9 +39,6 @@ from fisk_ai.sessions.sequence import check_append
 from fisk_ai.sessions.stream_option import OPTION_KEY
 from fisk_ai.sessions.stream_place import Place, seq_of
 from fisk_ai.text.clock import rfc3339_now
-
-AGAIN_S: Final = 0.05
-"""Between two attempts against a server that has not decided an earlier one yet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +120,19 @@ class StreamJournal:
         while True:
             try:
                 ack = await self._place.js.publish(
-                    self._place.record(self._run_id, seq), body, headers=self._fence_of(seq)
+                    self._place.record(self._run_id, seq),
+                    body,
+                    headers=self._fence_of(seq),
+                    timeout_s=ATTEMPT_TIMEOUT_S,
                 )
             except StreamError as exc:
                 if exc.err_code not in FENCED:
                     raise
+            except BusError as exc:
+                if not is_unanswered(exc):
+                    raise
+                await asyncio.sleep(AGAIN_S)
+                continue  # stored or not: the same bytes tell, which are stored once
             else:
                 faults.point(Point.JOURNAL_APPEND_WRITTEN, codec.key_of(doubt.payload))
                 self._advance(seq, ack.seq)

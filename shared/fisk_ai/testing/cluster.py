@@ -23,7 +23,9 @@ from fisk_ai.bus.broker import POLL_S, find_binary
 from fisk_ai.bus.connection import Connection, connect
 from fisk_ai.bus.jetstream import JetStream
 from fisk_ai.bus.options import ConnectOptions
-from fisk_ai.errors import BusError, StreamError
+from fisk_ai.bus.provisioning import create
+from fisk_ai.bus.wishes import Wish
+from fisk_ai.errors import BusError, SetupError
 
 START_TIMEOUT_S = 30.0
 """How long servers may take to listen, or to agree on who leads, on a busy machine."""
@@ -91,6 +93,10 @@ class Node:
         return text
 
 
+ASK_S = 1.0
+"""How long one question may take while the servers do not agree on a leader yet."""
+
+
 @dataclass(frozen=True, slots=True)
 class Cluster:
     """Servers that are one broker."""
@@ -106,12 +112,25 @@ class Cluster:
         """Wait until somebody leads ``stream`` and return who."""
         async with asyncio.timeout(START_TIMEOUT_S):
             while True:
-                with contextlib.suppress(BusError, StreamError):
-                    name = (await js.api(f"STREAM.INFO.{stream}", {}, _Led)).cluster.leader
+                with contextlib.suppress(BusError):
+                    name = (
+                        await js.api(f"STREAM.INFO.{stream}", {}, _Led, timeout_s=ASK_S)
+                    ).cluster.leader
                     for node in self.nodes:
                         if node.name == name and node.process is not None:
                             return node
                 await asyncio.sleep(0.05)
+
+    async def provision(self, js: JetStream, *wishes: Wish) -> None:
+        """Make streams, buckets and consumers as soon as the servers agreed on who leads them."""
+        async with asyncio.timeout(START_TIMEOUT_S):
+            for wish in wishes:
+                while True:
+                    with contextlib.suppress(BusError, SetupError, TimeoutError):
+                        async with asyncio.timeout(ASK_S):
+                            await create(js, wish)
+                        break
+                    await asyncio.sleep(0.05)
 
     async def connect(self, name: str) -> Connection:
         """Connect to whichever of them is there."""

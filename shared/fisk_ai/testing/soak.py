@@ -182,7 +182,7 @@ async def soak(directory: Path, *, length_s: float, seed: int) -> Report:
         await provision(js, stream_wish("RUNS", replicas=1))
         store = StreamStore(js, "RUNS", Presence(connection, IDENTITY))
         await store.bind()
-        shop = _shop(directory / "agent", cluster.url)
+        shop = shop_in(directory / "agent", cluster.url)
         stack.push_async_callback(shop.close)
         source = Persistent(connection, IDENTITY, store)
         report = await Soak(shop, cluster, source, seed).run(length_s)
@@ -191,7 +191,8 @@ async def soak(directory: Path, *, length_s: float, seed: int) -> Report:
     return report
 
 
-def _shop(directory: Path, url: str) -> Workshop:
+def shop_in(directory: Path, url: str) -> Workshop:
+    """Return where workers are started whose every prompt takes :data:`STEPS` counted commands."""
     counters = ("count one", "count two", "count three")
     application = FakeApplication(
         directory, [FakeCommand(path=path, shows_pid=True) for path in counters]

@@ -13,6 +13,7 @@ import pytest
 from fisk_ai.bus.connection import Connection
 from fisk_ai.bus.jetstream import OPERATION_TIMEOUT_S, Ack, JetStream
 from fisk_ai.errors import (
+    BusError,
     BusTimeoutError,
     ConfigError,
     CorruptError,
@@ -27,6 +28,7 @@ from fisk_ai.sessions.file import FileStore
 from fisk_ai.sessions.jetstream import StreamStore
 from fisk_ai.sessions.places import StoreConfig
 from fisk_ai.sessions.presence import Presence
+from fisk_ai.sessions.records import Payload
 from fisk_ai.sessions.store import Filter
 from fisk_ai.testing.broker import connected, running_broker
 from fisk_ai.testing.session_records import assistant, claim, meta, result, terminal, user, write
@@ -74,6 +76,7 @@ class _Deaf(JetStream):
     """A broker whose next acknowledgements are lost on the way."""
 
     lost = 0
+    how: type[BusError] = BusError
 
     async def publish(
         self,
@@ -86,7 +89,7 @@ class _Deaf(JetStream):
         ack = await super().publish(subject, body, headers=headers, timeout_s=timeout_s)
         if self.lost:
             self.lost -= 1
-            raise BusTimeoutError("the acknowledgement was lost")
+            raise self.how("the acknowledgement was lost")
         return ack
 
 
@@ -126,6 +129,19 @@ async def test_a_record_whose_acknowledgement_was_lost_is_found_and_written_once
     assert handle.last_seq() == 2
     await handle.append(3, user("next"))
     assert [r.payload for r in (await store.records("one"))[1:]] == [user("once"), user("next")]
+
+
+@pytest.mark.parametrize("record", [user("once"), terminal()], ids=["user", "terminal"])
+async def test_an_append_that_nobody_acknowledged_is_offered_again_until_it_is_known_to_be_stored(
+    fleet: Fleet, record: Payload
+) -> None:
+    js, store = await _deaf(fleet)
+    handle = await store.create("one", meta())
+    js.lost, js.how = 1, BusTimeoutError
+    await handle.append(2, record)
+    assert js.lost == 0
+    assert handle.last_seq() == 2
+    assert [r.payload for r in (await store.records("one"))[1:]] == [record]
 
 
 async def test_a_record_given_up_in_doubt_that_landed_stays_before_the_next_one(
