@@ -1,6 +1,7 @@
 """Run the agent of a directory once, in a process that a fault point may end.
 
-The directory holds ``agent.yaml``, ``script.yaml`` and the sessions; every request to the model
+The directory holds ``agent.yaml``, ``script.yaml`` and the sessions, unless ``FISK_AI_NATS_URL``
+names a broker that keeps them in the stream ``RUNS``; every request to the model
 leaves a line in ``requests`` before it is answered. The end of the run goes to standard output.
 """
 
@@ -9,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import os
 import sys
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
 from pathlib import Path
 
 import fisk_ai.llm.builtin  # noqa: F401 # pyright: ignore[reportUnusedImport] - registers the providers
@@ -20,6 +23,7 @@ from fisk_ai.llm.blocks import message_to_json
 from fisk_ai.llm.model import Request, Response
 from fisk_ai.llm.provider import Capabilities, DeltaSink, Provider, ProviderConfig
 from fisk_ai.sessions.file import FileStore
+from fisk_ai.sessions.store import Store
 from fisk_ai.text import gojson
 from fisk_ai.toolkit.fisk.application import load as load_application
 
@@ -49,14 +53,37 @@ class Observed:
             file.write(line)
 
 
+@asynccontextmanager
+async def sessions_of(directory: Path) -> AsyncGenerator[Store]:
+    url = os.environ.get("FISK_AI_NATS_URL", "")
+    if not url:
+        yield FileStore(directory / "runs")
+        return
+    from fisk_ai.bus.connection import ConnectOptions, connect  # noqa: PLC0415 - for few cases
+    from fisk_ai.bus.jetstream import JetStream  # noqa: PLC0415 - likewise
+    from fisk_ai.sessions.jetstream import StreamStore  # noqa: PLC0415 - likewise
+    from fisk_ai.sessions.presence import Presence  # noqa: PLC0415 - likewise
+
+    connection = await connect(ConnectOptions(url, "driver"))
+    store = StreamStore(JetStream(connection), "RUNS", Presence(connection, "faulty", again_s=0.0))
+    await store.bind()
+    yield store
+    await connection.drain()
+
+
 async def main(directory: Path) -> dict[str, object]:
+    async with sessions_of(directory) as sessions:
+        return await once(directory, sessions)
+
+
+async def once(directory: Path, sessions: Store) -> dict[str, object]:
     config = load(directory / "agent.yaml", Mode.AGENT).with_script(directory / "script.yaml")
     application = await load_application(config, environ=os.environ)
     model = Observed(_model(config), directory / "requests")
     options = RunOptions(
         config=config,
         provider=model,
-        session_store=FileStore(directory / "runs"),
+        session_store=sessions,
         app_tools=application.tools,
         prompt="do the work",
         context="with care",

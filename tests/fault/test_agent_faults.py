@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from fisk_ai.bus.jetstream import JetStream
 from fisk_ai.faults import Point
+from fisk_ai.sessions.jetstream import StreamStore
+from fisk_ai.sessions.presence import Presence
+from fisk_ai.sessions.provisioning import stream_wish
 from fisk_ai.sessions.records import Assistant, Record
 from fisk_ai.testing.application import FakeApplication, FakeCommand
+from fisk_ai.testing.broker import connected, provision, running_broker
 from fisk_ai.testing.mortal import MortalAgent, assert_valid, ended, recorded_results
 
 pytestmark = [pytest.mark.fault, pytest.mark.timeout(120)]
@@ -42,6 +49,14 @@ DETAILS: dict[str, Sequence[str]] = {
     "model": ["", "#2", "#3"],
     "tool": [":count_one", ":count_two", ":count_three"],
 }
+
+
+IN_A_STREAM = (
+    *("journal.append.written:meta", "journal.append.before:assistant#2"),
+    *("journal.append.written:tool_result#2", "journal.append.synced:tool_result#3"),
+    *("journal.append.written:terminal", "tool.after:count_two"),
+)
+"""The kinds of moment around a record and an effect; how records are kept differs, no more."""
 
 
 def places() -> list[str]:
@@ -87,14 +102,37 @@ def replies(records: Sequence[Record]) -> int:
 async def test_a_second_process_finishes_what_the_first_began(
     agent: MortalAgent, application: FakeApplication, place: str, action: str
 ) -> None:
+    await finishes_what_another_began(agent, application, place, action)
+
+
+@pytest.mark.parametrize("place", IN_A_STREAM)
+async def test_a_second_process_finishes_what_the_first_recorded_in_a_stream(
+    agent: MortalAgent, application: FakeApplication, tmp_path: Path, place: str
+) -> None:
+    async with (
+        running_broker(tmp_path / "broker", jetstream=True) as broker,
+        connected(broker) as looking,
+    ):
+        js = JetStream(looking)
+        await provision(js, stream_wish("RUNS", replicas=1))
+        store = StreamStore(js, "RUNS", Presence(looking, "faulty"))
+        await store.bind()
+        variables = {"FISK_AI_NATS_URL": broker.url_with_credentials}
+        away = replace(agent, elsewhere=store, variables=variables)
+        await finishes_what_another_began(away, application, place, "kill")
+
+
+async def finishes_what_another_began(
+    agent: MortalAgent, application: FakeApplication, place: str, action: str
+) -> None:
     if action == "kill":
-        agent.kill(at=place)
+        await asyncio.to_thread(agent.kill, at=place)
     else:
         assert ended(agent.run(fault=f"{place}=raise")).crashed
     before = await agent.records()
     asked_before = len(agent.requests())
 
-    end = agent.finish()
+    end = await asyncio.to_thread(agent.finish)
 
     after = await agent.records()
     kept = recorded_results(before)

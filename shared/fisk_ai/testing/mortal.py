@@ -12,8 +12,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Coroutine, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import msgspec
@@ -25,7 +25,7 @@ from fisk_ai.llm.blocks import message_from_json
 from fisk_ai.llm.model import Message, ToolResultBlock, ToolUseBlock
 from fisk_ai.sessions.file import FileStore
 from fisk_ai.sessions.records import Record, ToolResult
-from fisk_ai.sessions.store import Filter
+from fisk_ai.sessions.store import Filter, Store
 from fisk_ai.text import gojson
 
 
@@ -41,15 +41,21 @@ class Ended(msgspec.Struct, forbid_unknown_fields=True):
 
 @dataclass(frozen=True, slots=True)
 class MortalAgent:
-    """One agent, and what its processes left behind."""
+    """One agent, and what its processes left behind.
+
+    Its sessions lie in its directory, unless ``elsewhere`` is where its driver keeps them, which
+    ``variables`` tell it.
+    """
 
     directory: Path
     driver: Path
     session: str
+    elsewhere: Store | None = None
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
 
     def run(self, *step: str, fault: str = "") -> subprocess.CompletedProcess[bytes]:
         """Run one step to its end, whatever that is."""
-        environ = {**os.environ, **({VARIABLE: fault} if fault else {})}
+        environ = {**os.environ, **self.variables, **({VARIABLE: fault} if fault else {})}
         return subprocess.run(
             [sys.executable, str(self.driver), str(self.directory), *step],
             env=environ,
@@ -70,9 +76,9 @@ class MortalAgent:
         return ended(done)
 
     @property
-    def store(self) -> FileStore:
+    def store(self) -> Store:
         """Where its sessions are."""
-        return FileStore(self.directory / "runs")
+        return self.elsewhere or FileStore(self.directory / "runs")
 
     async def records(self) -> list[Record]:
         """Return what its session holds; nothing where it has none yet."""
