@@ -98,6 +98,16 @@ def storage_options(
     return _bounded(options, place, settings)
 
 
+def jobs_options(context: str, config: Config, place: Place, settings: Settings) -> ConnectOptions:
+    """Return where this worker takes jobs from: ``context``, else where the configuration says.
+
+    Raises:
+        ConfigError, SetupError: the context cannot be used, or there is none.
+    """
+    named = context or config.nats_context
+    return _bounded(_reached(named, f"jobs {config.identity}", place, settings), place, settings)
+
+
 def _reached(name: str, purpose: str, place: Place, settings: Settings) -> ConnectOptions:
     return contexts.named_or_given(
         name,

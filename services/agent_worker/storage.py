@@ -1,4 +1,4 @@
-"""The connections to other brokers than the one served at: of sessions, of memories, of peers.
+"""The connections beside the one served on: of sessions, of memories, of peers, of jobs.
 
 Each is opened when it is first asked for. What is kept at the broker that this worker serves at
 goes over the connection it serves on.
@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from agent_worker.place import Place, storage_options
+from agent_worker.place import Place, jobs_options, storage_options
 from fisk_ai.bus.connection import Connection, connect
 from fisk_ai.bus.jetstream import JetStream
 from fisk_ai.bus.options import ConnectOptions
@@ -60,7 +60,7 @@ class Storage:
         """Every connection, by the place it leads to."""
         options, serving = self.serving
         others = {options.place(): connection for options, connection in self.opened.items()}
-        return {options.place(): serving, **others}
+        return {**others, options.place(): serving}
 
     def away(self) -> list[str]:
         """Return the places whose broker is away at this moment."""
@@ -75,6 +75,17 @@ class Storage:
         finally:
             for waiting in waits:
                 waiting.cancel()
+
+    async def queues(self, context: str) -> JetStream:
+        """Return the streams at ``context`` over a connection that jobs have for themselves.
+
+        Raises:
+            ConfigError, SetupError: as :meth:`streams`.
+        """
+        options = jobs_options(context, self.config, self.place, self.settings)
+        if options not in self.opened:
+            self.opened[options] = await connect(options)
+        return JetStream(self.opened[options], api_prefix=options.api_prefix)
 
     async def close(self) -> None:
         """Close what was opened here."""

@@ -15,6 +15,8 @@
     │   ├── NotDeferredError  AlreadyAnsweredError  ResultTooLargeError
     │   ├── InvalidRequestError  TaskCompletedError
     │   └── StaleError  MemoryFullError  MemoryInputError
+    ├── JobError                 a job of a queue, or the queue itself
+    │   ├── NoJobError  NoQueueError  JobConflictError
     ├── RefusedError             a request understood and not done (resume gate, drift)
     │   └── DriftError           the configuration changed since the session was written
     ├── ProviderError            the model could not be asked; carries the kind of failure
@@ -204,6 +206,30 @@ class MemoryInputError(StoreError):
     """A key, description or content that no memory can have."""
 
     code = "memory_input"
+
+
+class JobError(FiskError):
+    """A job of a work queue, or the queue, is not as it has to be."""
+
+    code = "job"
+
+
+class NoJobError(JobError):
+    """No job of that id: never submitted, finished and discarded, or too old."""
+
+    code = "no_job"
+
+
+class NoQueueError(JobError):
+    """The queue, or its consumer, does not exist."""
+
+    code = "no_queue"
+
+
+class JobConflictError(JobError):
+    """Somebody else wrote the job since it was read, or its id is taken."""
+
+    code = "job_conflict"
 
 
 class RefusedError(FiskError):

@@ -41,6 +41,9 @@ class Point(StrEnum):
     TASK_ACKED = "task.acked"
     TASK_TERMINAL_BEFORE = "task.terminal.before"
     TASK_TERMINAL_AFTER = "task.terminal.after"
+    JOB_ACTIVE = "job.active"
+    JOB_ANSWERED = "job.answered"
+    JOB_STORED = "job.stored"
 
 
 class InjectedFault(Exception):

@@ -33,7 +33,7 @@ def terminal_of(
 ) -> Terminal:
     """Return the terminal that tells ``ending``."""
     header = reply_header(reply_set.request, reply_set.identity)
-    usage = UNSET if stats is None else _usage(stats)
+    usage = UNSET if stats is None else usage_of(stats)
     if not ending.code:
         return Result(**header, stop_reason=ending.stop_reason, text=answer, usage=usage)
     return ErrorTerminal(
@@ -45,5 +45,6 @@ def terminal_of(
     )
 
 
-def _usage(stats: Stats) -> UsageCounts:
+def usage_of(stats: Stats) -> UsageCounts:
+    """Return what a run used, as it travels."""
     return usage_counts(stats.usage, llm_calls=stats.llm_calls, tool_calls=stats.tool_calls)

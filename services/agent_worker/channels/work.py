@@ -31,7 +31,7 @@ def work_of(task: Task, token: str, *, human_paced: bool, take_over: bool) -> Wo
         checkpoint=replace(_checkpoint(request, task.session, token), take_over=take_over),
         claimed_by=request.request,
         suspend_requested=task.stopping,
-        budget=_budget(request.budget),
+        budget=budget_of(request.budget),
         caller=Caller(name=request.sender.name),
         events=task.narration,
         prompter=task.asks,
@@ -47,7 +47,8 @@ def lowered(configured: int, budget: messages.Budget | UnsetType) -> int:
     return min(bounds, default=0)
 
 
-def _budget(budget: messages.Budget | UnsetType) -> Budget:
+def budget_of(budget: messages.Budget | UnsetType) -> Budget:
+    """Return the bounds that a request asks for."""
     if budget is UNSET:
         return Budget()
     return Budget(max_tokens=budget.max_tokens, max_iterations=budget.max_iterations)

@@ -10,14 +10,17 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from agent_worker.arguments import Arguments
+from agent_worker.channels.jobs import JobsChannel
 from agent_worker.channels.prompts import PromptsChannel
 from agent_worker.endpoints.card import CardEndpoint
 from agent_worker.endpoints.tools import ToolsEndpoint, descriptors, exposed, terms_of
 from agent_worker.operators.endpoint import OperatorEndpoint
 from agent_worker.resources import Built
+from agent_worker.storage import Storage
 from fisk_ai.a2a.cards import build_card
 from fisk_ai.bus.service import Service
 from fisk_ai.config import Config
+from fisk_ai.config.expose import Jobs
 from fisk_ai.errors import ConfigError
 from fisk_ai.serving.contract import Channel
 from fisk_ai.serving.contract import Service as ServedService
@@ -128,6 +131,9 @@ def _channels(
                 take_over=arguments.take_over,
             )
         )
+    jobs = config.expose.agent.jobs
+    if jobs is not None:
+        channels.append(JobsChannel(config.identity, _typed(jobs, built.storage), built.storage))
     return channels
 
 
@@ -142,3 +148,9 @@ def _operator(
         return None
     prompts = next((each for each in channels if isinstance(each, PromptsChannel)), None)
     return OperatorEndpoint(config.identity, built.stores.sessions, prompts=prompts)
+
+
+def _typed(jobs: Jobs, storage: Storage) -> Jobs:
+    """Return the block with what was typed in place of what is written."""
+    workers = storage.place.arguments.job_workers
+    return jobs if workers is None else jobs.model_copy(update={"workers": workers})

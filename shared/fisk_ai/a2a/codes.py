@@ -47,7 +47,7 @@ ErrorCode = Literal[
 ]
 """Why a task ended in an ``error``; a reader treats any other word as ``failed``."""
 
-_STOP_REASONS: dict[Reason, str] = {
+STOP_REASONS: dict[Reason, str] = {
     "completed": "end_turn",
     "suspended": "suspended",
     "error": "error",
@@ -107,7 +107,7 @@ def disposition(facts: Facts) -> Ending:
 
 def _before_a_reason(facts: Facts) -> Ending | None:
     if facts.rejected:
-        return _ending("rejected", facts, _words(facts.error, "the request was refused"))
+        return _ending("rejected", facts, words_of(facts.error, "the request was refused"))
     if facts.crashed:
         return _ending("crashed", facts, "the run crashed")
     if facts.abandoned:
@@ -138,7 +138,7 @@ def _refused_by_session(facts: Facts) -> Ending | None:
 def _parked(facts: Facts) -> Ending | None:
     typed = _typed(facts.error)
     if facts.reason == "budget":
-        words = _words(
+        words = words_of(
             facts.error, "the token budget of this conversation is used up and has to be raised"
         )
         return _ending("budget_exhausted", facts, f"{words}; it takes no further turn until then")
@@ -152,7 +152,7 @@ def _parked(facts: Facts) -> Ending | None:
             f"the run is waiting on an answer for tool_use {calls}; answer each call to go on",
         )
     if facts.reason == "suspended":
-        return _ending("suspended", facts, _words(facts.error, "the run stopped at a boundary"))
+        return _ending("suspended", facts, words_of(facts.error, "the run stopped at a boundary"))
     return None
 
 
@@ -161,7 +161,7 @@ def _failed(facts: Facts) -> Ending | None:
     if typed:
         return _ending(typed, facts, str(facts.error))
     if facts.error is not None:
-        words = _words(facts.error, "the run failed inside the worker")
+        words = words_of(facts.error, "the run failed inside the worker")
         return _ending("failed", facts, f"{_lead(facts)}{words}")
     if facts.reason is None:
         return _ending("failed", facts, "the run reported neither an outcome nor an error")
@@ -182,20 +182,20 @@ def _typed(error: Exception | None) -> ErrorCode | None:
 
 
 def _ending(code: ErrorCode, facts: Facts, text: str) -> Ending:
-    return Ending(code, _STOP_REASONS[facts.reason] if facts.reason else "error", text)
+    return Ending(code, STOP_REASONS[facts.reason] if facts.reason else "error", text)
 
 
 def _not_taken(facts: Facts) -> str:
     if facts.reason == "suspended" or facts.error is None:
         settled = "earlier work of this conversation came first and the new message was not used"
-        return f"{settled}: {_words(facts.error, 'settle it, then send the message again')}"
-    return f"the new message was not used: {_words(facts.error, 'the run failed before it')}"
+        return f"{settled}: {words_of(facts.error, 'settle it, then send the message again')}"
+    return f"the new message was not used: {words_of(facts.error, 'the run failed before it')}"
 
 
 def _is_refused(error: Exception | None) -> bool:
     return isinstance(error, RefusedError) and not isinstance(error, DriftError)
 
 
-def _words(error: Exception | None, otherwise: str) -> str:
+def words_of(error: Exception | None, otherwise: str) -> str:
     """Return what may be told of ``error``: ours speak to people, others may hold anything."""
     return str(error) if isinstance(error, FiskError) else otherwise

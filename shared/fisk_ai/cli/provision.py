@@ -25,6 +25,7 @@ from fisk_ai.cli.provision_roles import Agent
 from fisk_ai.cli.session_flags import number_of
 from fisk_ai.config import Config, Mode, load
 from fisk_ai.errors import ConfigError, SetupError, UsageError
+from fisk_ai.jobs.provisioning import wishes as queue_wishes
 from fisk_ai.memory.bucket_option import BUCKET_KEY, bucket_of
 from fisk_ai.memory.provisioning import bucket_wish
 from fisk_ai.memory.store import MemoryConfig
@@ -158,6 +159,9 @@ def _wishes(config: Config, replicas: int, whose: Isolation) -> Iterator[Wish]:
         if memory.enabled and memory.backend == _JETSTREAM:
             option = bucket_of(MemoryConfig(identity=config.identity, options=memory.options))
             yield bucket_wish(option.bucket, replicas=replicas)
+    jobs = config.expose.agent.jobs
+    if jobs is not None:
+        yield from queue_wishes(jobs.queue, replicas=replicas)
 
 
 def _broker(arguments: argparse.Namespace, configs: Sequence[Config]) -> ConnectOptions:

@@ -16,7 +16,7 @@ from fisk_ai.config.checks import (
     invalid,
     unique,
 )
-from fisk_ai.config.expose import A2A, Mcp, Slack
+from fisk_ai.config.expose import A2A, Jobs, Mcp, Slack
 from fisk_ai.config.harness import Harness
 from fisk_ai.config.scalar import quote
 from fisk_ai.config.web_rules import check_web
@@ -41,6 +41,9 @@ SERVED_BUILTINS: Final[dict[str, tuple[str, Callable[[Harness], bool]]]] = {
 APPROVER: Final = re.compile(r"[UWS][A-Z0-9]{2,31}")
 """Ids of Slack: people begin with ``U`` or ``W``, groups with ``S``."""
 
+JOB_NAME: Final = re.compile(r"[a-zA-Z0-9_:-]{1,128}")
+"""A queue, and a type of jobs: tokens of subjects; :mod:`fisk_ai.jobs.names` has the same rule."""
+
 _APPROVALS: Final = ("deny", "park")
 
 
@@ -56,11 +59,19 @@ def check_expose(config: Config) -> None:
     if agent.a2a is not None:
         _check_a2a(agent.a2a)
     if agent.jobs is not None:
-        check_choice(f"{AGENT}.jobs.approvals", agent.jobs.approvals, _APPROVALS)
+        _check_jobs(agent.jobs)
     if agent.slack is not None:
         _check_slack(agent.slack)
     if agent.web is not None:
         check_web(agent.web)
+
+
+def _check_jobs(jobs: Jobs) -> None:
+    base = f"{AGENT}.jobs"
+    for key, name in ((f"{base}.queue", jobs.queue), (f"{base}.task_type", jobs.task_type)):
+        if name and not JOB_NAME.fullmatch(name):
+            raise invalid(key, name, "must be at most 128 letters, digits, _, - and :")
+    check_choice(f"{base}.approvals", jobs.approvals, _APPROVALS)
 
 
 def _lists(harness: Harness, name: str) -> bool:

@@ -19,12 +19,14 @@ from fisk_ai.errors import ConfigError
 class Unbuilt:
     """A key that cannot be granted yet; it covers every key below it.
 
-    ``is_set`` tells whether a configuration asks for it; ``remedy`` says what to do instead.
+    ``is_set`` tells whether a configuration asks for it; ``remedy`` says what to do instead;
+    ``value`` is the one word that is not built, where the key's other words are.
     """
 
     key: str
     is_set: Callable[[Config], object]
     remedy: str = "remove it"
+    value: str = ""
 
 
 CONSUMED: Final[dict[str, str]] = {
@@ -74,6 +76,11 @@ CONSUMED: Final[dict[str, str]] = {
             "expose.agent.a2a.prompts.elicit",
             "expose.agent.a2a.prompts.approve",
             "expose.agent.a2a.prompts.approvals",
+            "expose.agent.jobs.queue",
+            "expose.agent.jobs.task_type",
+            "expose.agent.jobs.workers",
+            "expose.agent.jobs.nats_context",
+            "expose.agent.jobs.max_payload",
         )
     },
     "harness.tool_timeout": "harness.tool_timeout_s",
@@ -99,7 +106,12 @@ _SWITCH_OFF: Final = "remove the block or set enabled: false"
 UNBUILT: Final = (
     Unbuilt("mcp_clients", lambda c: c.mcp_clients, _REMOVE_ENTRIES),
     Unbuilt("expose.agent.mcp", lambda c: c.expose.agent.mcp, _REMOVE_BLOCK),
-    Unbuilt("expose.agent.jobs", lambda c: c.expose.agent.jobs, _REMOVE_BLOCK),
+    Unbuilt(
+        "expose.agent.jobs.approvals",
+        lambda c: (j := c.expose.agent.jobs) and j.approvals != "deny",
+        'set it to "deny"',
+        value="park",
+    ),
     Unbuilt("expose.agent.slack", lambda c: c.expose.agent.slack, _REMOVE_BLOCK),
     Unbuilt("expose.agent.web", lambda c: c.expose.agent.web, _REMOVE_BLOCK),
     Unbuilt("harness.knowledge", lambda c: c.harness.knowledge.enabled, _SWITCH_OFF),
@@ -131,4 +143,5 @@ def refuse_unbuilt(config: Config, *, below: str = "") -> None:
 
 
 def _refusal(entry: Unbuilt) -> ConfigError:
-    return ConfigError(f"{entry.key} is not built yet: {entry.remedy}", key=entry.key)
+    what = f'{entry.key} "{entry.value}"' if entry.value else entry.key
+    return ConfigError(f"{what} is not built yet: {entry.remedy}", key=entry.key)

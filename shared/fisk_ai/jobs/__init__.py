@@ -1,1 +1,4 @@
-"""Work queues as the asyncjobs engine has them: tasks, queues, and what settles an item."""
+"""Work queues as the asyncjobs engine has them: jobs, queues, and what settles an item.
+
+What the engine calls a task is called a job here, since a task is an exchange of two agents.
+"""

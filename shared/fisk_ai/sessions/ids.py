@@ -14,10 +14,18 @@ from fisk_ai.text.sanitise import clean_surrogates
 PROMPT_PREFIX = "t-"
 """Sessions of served prompts, named by the conversation token their caller holds."""
 
+JOB_PREFIX = "j-"
+"""Sessions of queued jobs, named by the id of the job."""
+
 
 def session_id_for_token(identity: str, token: str) -> str:
     """Return the session of an agent's conversation; neither part may hold a NUL."""
     return PROMPT_PREFIX + _hash(identity, token)
+
+
+def session_id_for_job(identity: str, job_id: str) -> str:
+    """Return the session of an agent's job, the same at every try; neither may hold a NUL."""
+    return JOB_PREFIX + _hash(identity, job_id)
 
 
 def _hash(*fields: str) -> str:

@@ -33,6 +33,18 @@ def ksuid() -> str:
     return "".join(reversed(digits))
 
 
+def ksuid_time_s(ksuid_text: str) -> int:
+    """Return the second a KSUID was made in, since 1970 UTC.
+
+    Raises:
+        ValueError: ``ksuid_text`` is none.
+    """
+    number = 0
+    for character in ksuid_text:
+        number = number * len(_ALPHABET) + _ALPHABET.index(character)
+    return (number >> (8 * _RANDOM_BYTES)) + _EPOCH_S
+
+
 def valid_session_id(s: str) -> bool:
     """Say whether ``s`` may name a session; never becomes a path, a flag or a wildcard."""
     return len(s) <= SESSION_ID_LIMIT and _SESSION_ID.fullmatch(s) is not None

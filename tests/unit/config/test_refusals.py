@@ -160,7 +160,7 @@ FAULTS: list[tuple[str, object, str]] = [
 
 
 def _faulty(faults: list[tuple[str, object, str]]) -> str:
-    written: dict[str, object] = {"expose": {"agent": {"jobs": {}}}}
+    written: dict[str, object] = {"expose": {"agent": {"mcp": {}}}}
     for path, value, _ in faults:
         *blocks, name = path.split(".")
         block = written
@@ -182,7 +182,7 @@ def test_faults_come_before_unbuilt_keys_and_those_before_what_a_mode_needs(
     refusal: Refusal,
 ) -> None:
     assert refusal(_faulty(FAULTS[-1:]), Mode.SERVE).key == "remote_tools"
-    assert refusal(_faulty([]), Mode.SERVE).key == "expose.agent.jobs"
+    assert refusal(_faulty([]), Mode.SERVE).key == "expose.agent.mcp"
 
 
 def test_a_refusal_repeats_a_bounded_and_printable_value(refusal: Refusal) -> None:

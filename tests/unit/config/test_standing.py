@@ -39,7 +39,7 @@ def test_the_table_names_no_key_that_does_not_exist(entry: str) -> None:
 
 @pytest.mark.parametrize("accessor", CONSUMED.values())
 def test_the_accessor_of_a_working_key_exists(read: Read, accessor: str) -> None:
-    config = read("expose: {agent: {a2a: {prompts: {}}}}")
+    config = read("expose: {agent: {a2a: {prompts: {}}, jobs: {}}}")
     assert not callable(reduce(getattr, accessor.split("."), config))
 
 
@@ -118,11 +118,15 @@ def test_a_working_key_is_read_outside_the_configuration(
                 f"expose: {{agent: {{{name}: {{}}}}}}",
                 f"expose.agent.{name} is not built yet: remove the block",
             )
-            for name in ("mcp", "jobs", "slack")
+            for name in ("mcp", "slack")
         ],
         (
             "expose: {agent: {web: {origins: ['https://a.example']}}}",
             "expose.agent.web is not built yet: remove the block",
+        ),
+        (
+            "expose: {agent: {jobs: {approvals: park}}}",
+            'expose.agent.jobs.approvals "park" is not built yet: set it to "deny"',
         ),
         (
             "harness: {knowledge: {enabled: true}}",
