@@ -77,18 +77,16 @@ class Job:
 
 
 class _Wire(msgspec.Struct):
-    """What is read; ``None`` stands for a member that is absent or null, both of which are zero."""
+    """What is read of a record, beside results, whose text is kept; absent and null are zero."""
 
     id: str | None = None
     type: str | None = None
     queue: str | None = None
     dependencies: list[str] | None = None
-    dependency_results: msgspec.Raw | None = None
     load_dependencies: bool | None = None
     payload: str | None = None
     deadline: str | None = None
     max_tries: int | None = None
-    result: msgspec.Raw | None = None
     state: str | None = None
     created: str | None = None
     tried: str | None = None
@@ -158,7 +156,7 @@ def decode(body: bytes) -> Job:
         raise JobError(f"the record of a job cannot be read: {exc}") from exc
 
 
-_KNOWN: Final = frozenset(_Wire.__struct_fields__)
+_KNOWN: Final = frozenset({*_Wire.__struct_fields__, "dependency_results", "result"})
 
 
 def _raw(members: Mapping[str, RawJSON], name: str) -> RawJSON | None:
