@@ -50,6 +50,11 @@ COMMANDS = (
         help="Print or apply the storage an agent needs",
         module="fisk_ai.cli.provision",
     ),
+    Command(
+        name="job",
+        help="Put prompts into a work queue, and see what became of them",
+        module="fisk_ai.cli.job",
+    ),
     Command(name="turn", help="Inspect durable turns that failed"),
 )
 

@@ -141,7 +141,7 @@ def _bucket(bucket: str, description: str, ttl_s: int, replicas: int) -> StreamW
     return StreamWish(
         name=name,
         key=KEY,
-        command=f"nats kv add {bucket} --history=1{lives} --replicas={replicas}",
+        command=f"nats kv add {bucket}{lives} --replicas {replicas}",
         config=config,
         exact=(),
         least={"num_replicas": replicas} if ttl_s else _FOR_EVER | {"num_replicas": replicas},

@@ -69,17 +69,19 @@ class JobBench:
         self.started.append(serving)
         return serving
 
-    async def submit(self, prompt: str = "Hi", **members: object) -> Job:
+    async def submit(self, prompt: str = "Hi", *, job_id: str = "one", **members: object) -> Job:
         """Put a prompt into the queue."""
-        submission = Submission(prompt=prompt, caller="tester", job_id="one", **members)  # pyright: ignore[reportArgumentType] - fields of a submission
+        submission = Submission(prompt=prompt, caller="tester", job_id=job_id, **members)  # pyright: ignore[reportArgumentType] - fields of a submission
         return (await self.queue.store.enqueue(Entry(submission.job()), QUEUE)).job
 
     async def reaches(self, *states: str, job_id: str = "one") -> Job:
         """Return the job once it is in one of ``states``, by default any that is an end."""
         async with asyncio.timeout(15):
-            while (job := await self.queue.job(job_id)).state not in (states or ENDED):
+            while True:
+                job = await self.queue.job(job_id)
+                if job.state in (states or ENDED):
+                    return job
                 await asyncio.sleep(0.02)
-        return job
 
     def session(self, identity: str = "billing", job_id: str = "one") -> str:
         """Return the session of a job."""
