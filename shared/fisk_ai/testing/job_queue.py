@@ -34,7 +34,7 @@ class _Consumer(msgspec.Struct):
     num_redelivered: int
 
 
-class _Stream(msgspec.Struct):
+class _Configured(msgspec.Struct):
     config: dict[str, object]
 
 
@@ -85,6 +85,10 @@ class QueueBench:
         """Return how many items the queue holds."""
         return (await self.js.stream(names.queue_stream(QUEUE))).messages
 
+    async def is_empty(self) -> bool:
+        """Say whether the queue holds no item."""
+        return not await self.items()
+
     async def pending(self) -> int:
         """Return how many items are leased."""
         place = f"{names.queue_stream(QUEUE)}.{names.CONSUMER}"
@@ -92,8 +96,16 @@ class QueueBench:
 
     async def change(self, stream: str, **properties: object) -> None:
         """Change properties of a stream, as an operator does."""
-        found = await self.js.api(f"STREAM.INFO.{stream}", {}, _Stream)
+        found = await self.js.api(f"STREAM.INFO.{stream}", {}, _Configured)
         await self.js.api(f"STREAM.UPDATE.{stream}", {**found.config, **properties}, msgspec.Raw)
+
+    async def reconfigure(self, properties: Mapping[str, object]) -> None:
+        """Change properties of the queue's consumer, as an operator does."""
+        stream = names.queue_stream(QUEUE)
+        place = f"{stream}.{names.CONSUMER}"
+        found = await self.js.api(f"CONSUMER.INFO.{place}", {}, _Configured)
+        asked = {"stream_name": stream, "config": {**found.config, **properties}}
+        await self.js.api(f"CONSUMER.DURABLE.CREATE.{place}", asked, msgspec.Raw)
 
     async def pull(self) -> Pull:
         """Return a way to ask for items."""
