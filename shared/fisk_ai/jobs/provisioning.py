@@ -11,8 +11,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from fisk_ai.bus.bucket import STREAM_PREFIX
-from fisk_ai.bus.provisioning import LAYOUT, ConsumerWish, StreamWish, Wish
 from fisk_ai.bus.pulling import NANOSECONDS
+from fisk_ai.bus.wishes import LAYOUT, LAYOUT_FLAG, ConsumerWish, StreamWish, Wish
 from fisk_ai.jobs import names
 
 KEY: Final = "expose.agent.jobs"
@@ -52,7 +52,7 @@ def _jobs(replicas: int) -> StreamWish:
             f"nats stream add {name} --description 'Choria Async Jobs Tasks'"
             f" --subjects '{names.JOB_SUBJECTS}' --storage file --retention limits"
             f" --max-msgs-per-subject 1 --max-age {RETENTION_S // 3600}h --replicas {replicas}"
-            " --discard old --defaults"
+            f" --discard old {LAYOUT_FLAG} --defaults"
         ),
         config={
             **_STREAM,
@@ -78,7 +78,7 @@ def _queue(queue: str, replicas: int) -> StreamWish:
         command=(
             f"nats stream add {name} --description 'Choria Async Jobs Work Queue'"
             f" --subjects '{subjects}' --storage file --retention work --max-msgs-per-subject 1"
-            f" --discard new --replicas {replicas} --defaults"
+            f" --discard new --replicas {replicas} {LAYOUT_FLAG} --defaults"
         ),
         config={
             **_STREAM,
@@ -141,7 +141,7 @@ def _bucket(bucket: str, description: str, ttl_s: int, replicas: int) -> StreamW
     return StreamWish(
         name=name,
         key=KEY,
-        command=f"nats kv add {bucket}{lives} --replicas {replicas}",
+        command=f"nats kv add {bucket}{lives} {LAYOUT_FLAG} --replicas {replicas}",
         config=config,
         exact=(),
         least={"num_replicas": replicas} if ttl_s else _FOR_EVER | {"num_replicas": replicas},

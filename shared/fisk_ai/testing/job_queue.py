@@ -10,8 +10,8 @@ from pathlib import Path
 import msgspec
 
 from fisk_ai.bus.jetstream import JetStream
-from fisk_ai.bus.provisioning import ConsumerWish, Wish
 from fisk_ai.bus.pulling import NANOSECONDS, Delivery, Pull, open_pull
+from fisk_ai.bus.wishes import ConsumerWish, Wish
 from fisk_ai.jobs import names, provisioning
 from fisk_ai.jobs.backoff import Backoff
 from fisk_ai.jobs.job import Job

@@ -19,7 +19,7 @@ from fisk_ai.sessions.records import Meta
 from fisk_ai.testing.agent import call, say
 from fisk_ai.testing.broker import connected
 from fisk_ai.testing.job_queue import QUEUE
-from fisk_ai.testing.jobs import JobBench
+from fisk_ai.testing.jobs import JobBench, until
 from fisk_ai.testing.prompts import GATED, Hold
 from fisk_ai.testing.tools import FakeTool
 from fisk_ai.text.clock import rfc3339_now
@@ -47,7 +47,7 @@ async def test_a_job_is_run_and_its_answer_is_stored_with_it(bench: JobBench) ->
     assert answer.usage
     assert answer.usage.llm_calls == 1
     assert TextBlock("Well?") in serving.model.requests[0].messages[0].content
-    assert await bench.queue.items() == 0
+    await until(bench.queue.is_empty)
 
 
 async def test_the_session_of_a_job_is_named_by_agent_and_job(bench: JobBench) -> None:
@@ -79,7 +79,8 @@ async def test_a_payload_that_is_no_request_terminates_its_job(
     await put(bench, payload)
     job = await bench.reaches()
     assert (job.state, job.last_err) == ("terminated", PREFIX + said)
-    assert (await bench.queue.items(), serving.model.requests) == (0, [])
+    await until(bench.queue.is_empty)
+    assert serving.model.requests == []
 
 
 async def test_another_message_of_the_protocol_is_not_for_a_queue(bench: JobBench) -> None:

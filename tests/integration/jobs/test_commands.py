@@ -62,7 +62,9 @@ def fisk(shop: Workshop) -> Types:
 AGENT = ("--config", "agent.yaml")
 
 
-async def test_a_prompt_is_queued_run_and_its_answer_printed(shop: Workshop, fisk: Types) -> None:
+async def test_a_prompt_is_queued_run_and_its_answer_printed(
+    bench: JobBench, shop: Workshop, fisk: Types
+) -> None:
     worker = await shop.start(*NO_FLAG)
     assert worker.said[0]["ready"]
     done = await fisk("job", "submit", "are the", "nodes well", "--id", "n:1", "--wait", *AGENT)
@@ -76,8 +78,7 @@ async def test_a_prompt_is_queued_run_and_its_answer_printed(shop: Workshop, fis
     assert lines[-3:] == ["Answer:", "", "All is well."]
     assert "are the nodes well" in lines
     session = next(line for line in lines if line.startswith("Session: ")).split()[1]
-    told = await fisk("session", "show", session, *AGENT)
-    assert "Status: completed" in told.out
+    assert (await bench.runs.load(session)).status == "completed"
     as_json = json.loads((await fisk("job", "show", "n:1", "--json")).out)
     assert (as_json["state"], as_json["session"], as_json["caller"]) == ("complete", session, "ops")
     assert as_json["result"]["text"] == "All is well."
@@ -219,19 +220,25 @@ async def test_what_a_queue_needs_is_printed_as_commands(shop: Workshop, fisk: T
     assert jobs == (
         "nats stream add CHORIA_AJ_TASKS --description 'Choria Async Jobs Tasks' --subjects"
         " 'CHORIA_AJ.T.*' --storage file --retention limits --max-msgs-per-subject 1 --max-age 72h"
-        " --replicas 3 --discard old --defaults"
+        " --replicas 3 --discard old --metadata=fisk-ai-layout=1 --defaults"
     )
     assert items == (
         "nats stream add CHORIA_AJ_Q_FISK_AI --description 'Choria Async Jobs Work Queue'"
         " --subjects 'CHORIA_AJ.Q.FISK_AI.>' --storage file --retention work"
-        " --max-msgs-per-subject 1 --discard new --replicas 3 --defaults"
+        " --max-msgs-per-subject 1 --discard new --replicas 3 --metadata=fisk-ai-layout=1"
+        " --defaults"
     )
     assert consumer == (
         "nats consumer add CHORIA_AJ_Q_FISK_AI WORKERS --pull --ack explicit --wait 60s"
         " --max-pending 10 --max-deliver 10 --deliver all --replay instant --defaults"
     )
-    assert settings == "nats kv add CHORIA_AJ_CONFIGURATION --replicas 3"
-    assert elections == "nats kv add CHORIA_AJ_ELECTIONS --ttl 10s --replicas 3"
+    assert (
+        settings == "nats kv add CHORIA_AJ_CONFIGURATION --metadata=fisk-ai-layout=1 --replicas 3"
+    )
+    assert (
+        elections
+        == "nats kv add CHORIA_AJ_ELECTIONS --ttl 10s --metadata=fisk-ai-layout=1 --replicas 3"
+    )
 
 
 async def test_what_a_queue_needs_is_there_already_after_it_was_made(
