@@ -186,6 +186,7 @@ async def test_a_worker_that_drains_leaves_its_job_to_the_next_and_exits_cleanly
     worker.process.terminate()
     shop.gate.touch()
     assert await worker.ended() == 0
+    assert b"the run time of the queue is short" in worker.stderr
     assert (await bench.queue.job()).state == "retry"
     await bench.queue.store.retry("one", QUEUE)
     await start(shop)
