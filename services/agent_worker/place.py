@@ -104,7 +104,7 @@ def jobs_options(context: str, config: Config, place: Place, settings: Settings)
     Raises:
         ConfigError, SetupError: the context cannot be used, or there is none.
     """
-    named = context or config.nats_context
+    named = place.context(context or config.nats_context)
     return _bounded(_reached(named, f"jobs {config.identity}", place, settings), place, settings)
 
 

@@ -9,8 +9,8 @@ from fisk_ai.errors import UsageError
 
 
 def test_the_number_of_jobs_at_once_may_be_typed() -> None:
-    assert parse(["--config", "x", "--workers", "3"]).workers == 3
-    assert parse(["--config", "x"]).workers is None
+    assert parse(["--config", "x", "--workers", "3"]).job_workers == 3
+    assert parse(["--config", "x"]).job_workers is None
 
 
 @pytest.mark.parametrize("typed", ["0", "-1", "many"])
