@@ -28,7 +28,7 @@
     ├── ProtocolError            a peer sent something this protocol does not know
     │   ├── MessageTooLargeError  ProtocolMismatchError
     ├── BusError                 the broker did not carry a message
-    │   ├── NoRespondersError  BusTimeoutError  StreamError
+    │   ├── NoRespondersError  BusTimeoutError  StreamError  FencedError
     └── PeerError                the other agent
         ├── AgentUnavailableError  IncompleteStreamError  ServiceRefusedError  TaskError
 
@@ -358,6 +358,12 @@ class StreamError(BusError):
         """Keep the number, which decides what the caller does next."""
         super().__init__(message)
         self.err_code = err_code
+
+
+class FencedError(BusError):
+    """What we were writing is another writer's by now, or our time for it is over."""
+
+    code = "fenced"
 
 
 class PeerError(FiskError):

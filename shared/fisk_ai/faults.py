@@ -44,6 +44,12 @@ class Point(StrEnum):
     JOB_ACTIVE = "job.active"
     JOB_ANSWERED = "job.answered"
     JOB_STORED = "job.stored"
+    TURN_TAKEN = "turn.taken"
+    TURN_ACKED = "turn.acked"
+    TURN_TERMINAL_BEFORE = "turn.terminal.before"
+    TURN_TERMINAL_STORED = "turn.terminal.stored"
+    TURN_SETTLED = "turn.settled"
+    TURN_BURIED = "turn.buried"
 
 
 class InjectedFault(Exception):

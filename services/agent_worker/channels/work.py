@@ -68,12 +68,12 @@ def _checkpoint(request: RunRequest, session: str, token: str) -> Checkpoint:
         follow_up=is_follow_up(request),
         force=request.force,
         request=request.request,
-        approval=_held(answer) if answer is not None else None,
-        answer=_supplied(answer) if answer is not None else None,
+        approval=held_approval(answer) if answer is not None else None,
+        answer=supplied_answer(answer) if answer is not None else None,
     )
 
 
-def _held(answer: Answer) -> HeldApproval | None:
+def held_approval(answer: Answer) -> HeldApproval | None:
     """Return a late approval: it waits for its call to be asked about again."""
     if answer.kind != "approve":
         return None
@@ -83,7 +83,7 @@ def _held(answer: Answer) -> HeldApproval | None:
     )
 
 
-def _supplied(answer: Answer) -> SuppliedAnswer | None:
+def supplied_answer(answer: Answer) -> SuppliedAnswer | None:
     """Return any other late answer: it is the result of its call, as the tool would write it."""
     if answer.kind == "approve":
         return None

@@ -12,6 +12,7 @@ from typing import Protocol
 from agent_worker.arguments import Arguments
 from agent_worker.channels.jobs import JobsChannel
 from agent_worker.channels.prompts import PromptsChannel
+from agent_worker.channels.turns import TurnsChannel
 from agent_worker.endpoints.card import CardEndpoint
 from agent_worker.endpoints.tools import ToolsEndpoint, descriptors, exposed, terms_of
 from agent_worker.operators.endpoint import OperatorEndpoint
@@ -134,6 +135,11 @@ def _channels(
     jobs = config.expose.agent.jobs
     if jobs is not None:
         channels.append(JobsChannel(config.identity, _typed(jobs, built.storage), built.storage))
+    if config.expose.agent.slack is not None:
+        sessions, storage = built.stores.sessions, built.storage
+        channels.append(
+            TurnsChannel(config, built.connection, lambda: storage.streams(""), sessions)
+        )
     return channels
 
 

@@ -17,10 +17,10 @@ Publish = Callable[[bytes, Mapping[str, str]], Awaitable[None]]
 class Numbering:
     """Sends the messages of one set; whoever owns it keeps two sends from overlapping."""
 
-    def __init__(self, publish: Publish) -> None:
-        """Begin before the first message."""
+    def __init__(self, publish: Publish, sequence: int = 0) -> None:
+        """Go on behind ``sequence``; begin before the first message without it."""
         self._publish = publish
-        self.sequence = 0
+        self.sequence = sequence
         self.sent_at = 0.0
 
     async def send(self, message: AnyMessage, headers: Mapping[str, str] | None = None) -> None:

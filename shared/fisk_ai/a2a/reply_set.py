@@ -50,12 +50,14 @@ class ReplySet:
         stream: bool,
         deltas: bool = False,
         keepalive_s: float = KEEPALIVE_S,
+        sequence: int = 0,
     ) -> None:
+        """Begin behind the message ``sequence``, which is none unless another writer began."""
         self.request = request
         self.identity = identity
         self.stream = stream
         self.deltas = stream and deltas
-        self._numbering = Numbering(publish)
+        self._numbering = Numbering(publish, sequence)
         self._keepalive_s = keepalive_s
         self._sending = asyncio.Lock()
         self._ended = False

@@ -57,6 +57,36 @@ def operator(identity: str) -> str:
     return f"fisk.operator.{_agent(identity)}"
 
 
+def turn(identity: str, channel: str) -> str:
+    """Return where the durable turns of a channel wait."""
+    return f"{_ROOT}.turn.{_agent(identity)}.{_part('channel', channel)}"
+
+
+def reply(identity: str, channel: str, thread: str, request: str) -> str:
+    """Return where the reply set of one durable turn is kept."""
+    return f"{_thread(identity, channel, thread)}.{_tag(request)}"
+
+
+def replies_of_thread(identity: str, channel: str, thread: str) -> str:
+    """Return the subjects of all reply sets of a thread."""
+    return f"{_thread(identity, channel, thread)}.*"
+
+
+def replies_of_channel(identity: str, channel: str) -> str:
+    """Return the subjects of all reply sets of a channel."""
+    return f"{_ROOT}.reply.{_agent(identity)}.{_part('channel', channel)}.>"
+
+
+def dead(identity: str, channel: str) -> str:
+    """Return where turns are kept that were given up."""
+    return f"{_ROOT}.dead.{_agent(identity)}.{_part('channel', channel)}"
+
+
+def _thread(identity: str, channel: str, thread: str) -> str:
+    base = f"{_ROOT}.reply.{_agent(identity)}.{_part('channel', channel)}"
+    return f"{base}.{_part('thread', thread)}"
+
+
 def _agent(identity: str) -> str:
     if len(identity) > IDENTITY_MAX:
         raise ProtocolError(f"an identity has at most {IDENTITY_MAX} characters")

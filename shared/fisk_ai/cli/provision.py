@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
+from fisk_ai.a2a.durable import provisioning as turns
+from fisk_ai.a2a.durable.channels import SLACK
 from fisk_ai.bus import contexts
 from fisk_ai.bus.options import ConnectOptions
 from fisk_ai.bus.rights import provisioning
@@ -159,6 +161,10 @@ def _wishes(config: Config, replicas: int, whose: Isolation) -> Iterator[Wish]:
         if memory.enabled and memory.backend == _JETSTREAM:
             option = bucket_of(MemoryConfig(identity=config.identity, options=memory.options))
             yield bucket_wish(option.bucket, replicas=replicas)
+        if config.expose.agent.slack is not None:
+            key = "expose.agent.slack"
+            wished = turns.Wished(identity=config.identity, key=key, replicas=replicas)
+            yield from turns.wishes(wished, [SLACK.name])
     jobs = config.expose.agent.jobs
     if jobs is not None:
         yield from queue_wishes(jobs.queue, replicas=replicas)

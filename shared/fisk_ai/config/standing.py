@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
+from fisk_ai.config.expose import Slack
 from fisk_ai.config.model import Config
 from fisk_ai.errors import ConfigError
 
@@ -81,6 +82,8 @@ CONSUMED: Final[dict[str, str]] = {
             "expose.agent.jobs.workers",
             "expose.agent.jobs.nats_context",
             "expose.agent.jobs.max_payload",
+            "expose.agent.slack.workers",
+            "expose.agent.slack.events",
         )
     },
     "harness.tool_timeout": "harness.tool_timeout_s",
@@ -90,6 +93,7 @@ CONSUMED: Final[dict[str, str]] = {
     "expose.agent.a2a.prompts.elicit_max": "expose.agent.a2a.prompts.elicit_max_s",
     "expose.agent.a2a.tool_timeout": "expose.agent.a2a.tool_timeout_s",
     "expose.agent.a2a.request_timeout": "expose.agent.a2a.request_timeout_s",
+    "expose.agent.slack.answer_grace": "expose.agent.slack.answer_grace_s",
 }
 """Keys that change what this release does, each with the accessor that is read for it."""
 
@@ -98,6 +102,20 @@ HOLDS: Final = ("harness.no_bell",)
 
 RESERVED: Final = ("remote_agents",)
 """Keys that are accepted and do nothing, in every release so far; whoever sets one is told."""
+
+_SLACK: Final = "expose.agent.slack"
+
+LATER: Final[dict[str, Callable[[Config], object]]] = {
+    f"{_SLACK}.context_lines": lambda c: _slack(c).context_lines != Slack().context_lines,
+    f"{_SLACK}.no_progress": lambda c: _slack(c).no_progress,
+    f"{_SLACK}.max_waiting": lambda c: _slack(c).max_waiting not in (0, 2 * _slack(c).workers),
+    f"{_SLACK}.max_coalesced": lambda c: _slack(c).max_coalesced != Slack().max_coalesced,
+    f"{_SLACK}.approvers": lambda c: _slack(c).approvers is not None,
+}
+"""Keys for another process, which is not built: the worker does without; whoever sets one is told.
+
+Each tells whether a configuration asks for it.
+"""
 
 _REMOVE_ENTRIES: Final = "remove its entries"
 _REMOVE_BLOCK: Final = "remove the block"
@@ -112,11 +130,14 @@ UNBUILT: Final = (
         'set it to "deny"',
         value="park",
     ),
-    Unbuilt("expose.agent.slack", lambda c: c.expose.agent.slack, _REMOVE_BLOCK),
     Unbuilt("expose.agent.web", lambda c: c.expose.agent.web, _REMOVE_BLOCK),
     Unbuilt("harness.knowledge", lambda c: c.harness.knowledge.enabled, _SWITCH_OFF),
     Unbuilt("telemetry", lambda c: c.telemetry.enabled, _SWITCH_OFF),
 )
+
+
+def _slack(config: Config) -> Slack:
+    return config.expose.agent.slack or Slack()
 
 
 def unbuilt_wishes(config: Config) -> tuple[ConfigError, ...]:
@@ -127,7 +148,13 @@ def unbuilt_wishes(config: Config) -> tuple[ConfigError, ...]:
 def reserved_wishes(config: Config) -> tuple[str, ...]:
     """Return a sentence for each key that asks for something and is read by nothing."""
     asked = (key for key in RESERVED if getattr(config, key))
-    return tuple(f"{key} is reserved and does nothing yet; remove it" for key in asked)
+    reserved = (f"{key} is reserved and does nothing yet; remove it" for key in asked)
+    later = (
+        f"{key} is for the Slack gateway, which is not built yet; it does nothing"
+        for key, is_set in LATER.items()
+        if is_set(config)
+    )
+    return (*reserved, *later)
 
 
 def refuse_unbuilt(config: Config, *, below: str = "") -> None:

@@ -37,10 +37,10 @@ from fisk_ai.sessions.file_directory import OPTION_KEY
 from fisk_ai.sessions.file_journal import FileJournal, open_journal
 from fisk_ai.sessions.fold import fold
 from fisk_ai.sessions.locking import Lock
-from fisk_ai.sessions.records import FORMAT_VERSION, Meta, Record
+from fisk_ai.sessions.records import FORMAT_VERSION, Claim, Meta, Record
 from fisk_ai.sessions.regular import LOCK_SUFFIX, open_regular, read_regular
 from fisk_ai.sessions.state import RunState
-from fisk_ai.sessions.store import Filter, RunInfo, StoreInfo
+from fisk_ai.sessions.store import Filter, RunInfo, Standing, StoreInfo
 from fisk_ai.sessions.threads import settled
 from fisk_ai.text.ids import valid_session_id
 
@@ -105,6 +105,16 @@ class FileStore:
         """Name who holds a session for writing."""
         lock_path = _lock_path(self._path(run_id))
         return await self._reading(partial(_holder, lock_path))
+
+    async def standing(self, run_id: str) -> Standing:
+        """Say how far a session is, and whether a process has it."""
+        held = bool(await self.held_by(run_id))
+        try:
+            records = await self.records(run_id)
+        except (NotFoundError, EmptyError, CorruptError):
+            return Standing(held=held, last_seq=0)
+        steps = (record.seq for record in records if not isinstance(record.payload, Claim))
+        return Standing(held=held, last_seq=max(steps, default=0))
 
     async def records(self, run_id: str) -> builtins.list[Record]:
         """Return a session's records without taking it."""

@@ -17,6 +17,9 @@ PROMPT_PREFIX = "t-"
 JOB_PREFIX = "j-"
 """Sessions of queued jobs, named by the id of the job."""
 
+SLACK_PREFIX = "s-"
+"""Sessions of threads in Slack, named by team, channel and first message."""
+
 
 def session_id_for_token(identity: str, token: str) -> str:
     """Return the session of an agent's conversation; neither part may hold a NUL."""
@@ -26,6 +29,11 @@ def session_id_for_token(identity: str, token: str) -> str:
 def session_id_for_job(identity: str, job_id: str) -> str:
     """Return the session of an agent's job, the same at every try; neither may hold a NUL."""
     return JOB_PREFIX + _hash(identity, job_id)
+
+
+def session_id_for_thread(prefix: str, identity: str, thread: tuple[str, ...]) -> str:
+    """Return the session of a thread that a gateway names; no part may hold a NUL."""
+    return prefix + _hash(identity, *thread)
 
 
 def _hash(*fields: str) -> str:

@@ -31,7 +31,7 @@ from fisk_ai.sessions.listing import matches
 from fisk_ai.sessions.presence import Presence
 from fisk_ai.sessions.records import FORMAT_VERSION, Claim, Meta, Record, Terminal
 from fisk_ai.sessions.state import RunState
-from fisk_ai.sessions.store import Filter, RunInfo, StoreInfo
+from fisk_ai.sessions.store import Filter, RunInfo, Standing, StoreInfo
 from fisk_ai.sessions.stream_journal import StreamJournal
 from fisk_ai.sessions.stream_option import OPTION_KEY
 from fisk_ai.sessions.stream_place import Place
@@ -110,6 +110,14 @@ class StreamStore:
         claims = (r.payload.by for r in reversed(records) if isinstance(r.payload, Claim))
         return next(claims, "") or "a worker"
 
+    async def standing(self, run_id: str) -> Standing:
+        """Say how far a session is; a holder that does not answer is none here."""
+        place = self._place(run_id)
+        last_seq = await stream_records.last_step(place, run_id)
+        with stream_records.reading(place):
+            answer = await self._presence.look(run_id)
+        return Standing(held=answer == "held", last_seq=last_seq)
+
     async def records(self, run_id: str) -> builtins.list[Record]:
         """Return a session's records without taking it."""
         return await stream_records.records(self._place(run_id), run_id)
@@ -182,8 +190,10 @@ class StreamStore:
         """Refuse a session whose holder answers, or is frozen and not to be taken from."""
         if await _is_settled(place, run_id, tail):
             return
+        # Whose own lease lapsed asks once: a silent holder does not keep it out either.
+        asked = self._presence.look if take_over else self._presence.ask
         with stream_records.reading(place):
-            answer = await self._presence.ask(run_id)
+            answer = await asked(run_id)
         if answer == "nobody" or (answer == "silent" and take_over):
             return
         how = "is held by another run" if answer == "held" else "is held by a run that is silent"

@@ -44,6 +44,18 @@ class Filter:
     prefix: str = ""
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What is known of a session before it is loaded.
+
+    ``held`` says that whoever is at work on it answered. ``last_seq`` is the number of its last
+    record that is no claim, so that it moves with every step recorded; 0 where there is none.
+    """
+
+    held: bool
+    last_seq: int
+
+
 class Journal(Protocol):
     """An open session; owned by one task.
 
@@ -129,6 +141,14 @@ class Store(Protocol):
 
         Raises:
             InvalidIdError, CorruptError, StoreError: as named.
+        """
+        ...
+
+    async def standing(self, run_id: str) -> Standing:
+        """Say how far a session is and whether it is held; one that is not there is neither.
+
+        Raises:
+            InvalidIdError, StoreError: as named; one that does not fold is no error here.
         """
         ...
 

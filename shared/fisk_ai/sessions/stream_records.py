@@ -80,6 +80,27 @@ async def newest_of_status(place: Place, run_id: str, last: Stored) -> tuple[Sto
     return message, record
 
 
+async def last_step(place: Place, run_id: str) -> int:
+    """Return the number of the last record that is no claim, 0 where there is none.
+
+    One that cannot be read counts as a step: whoever loads the session is told.
+
+    Raises:
+        StoreError: the stream cannot be read.
+    """
+    message = await tail(place, run_id)
+    while message is not None:
+        try:
+            record = record_of(message)
+        except CorruptError:
+            return seq_of(message.subject)
+        if not isinstance(record.payload, Claim):
+            return record.seq
+        with reading(place):
+            message = await place.js.newest(place.stream, place.record(run_id, record.seq - 1))
+    return 0
+
+
 async def row(place: Place, run_id: str, meta: Meta) -> RunInfo | None:
     """Return the row of a session from two of its records, ``None`` when they cannot be read.
 

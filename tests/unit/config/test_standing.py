@@ -11,7 +11,15 @@ import pytest
 
 from fisk_ai.config import Config, Mode
 from fisk_ai.config.schema import known_keys
-from fisk_ai.config.standing import CONSUMED, HOLDS, RESERVED, UNBUILT, unbuilt_wishes
+from fisk_ai.config.standing import (
+    CONSUMED,
+    HOLDS,
+    LATER,
+    RESERVED,
+    UNBUILT,
+    reserved_wishes,
+    unbuilt_wishes,
+)
 from fisk_ai.errors import ConfigError
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -20,7 +28,7 @@ Read = Callable[..., Config]
 Refusal = Callable[..., ConfigError]
 
 UNBUILT_KEYS = tuple(entry.key for entry in UNBUILT)
-SETTLED = {*CONSUMED, *HOLDS, *RESERVED, *UNBUILT_KEYS}
+SETTLED = {*CONSUMED, *HOLDS, *LATER, *RESERVED, *UNBUILT_KEYS}
 
 
 def covers(entry: str, key: str) -> bool:
@@ -39,7 +47,7 @@ def test_the_table_names_no_key_that_does_not_exist(entry: str) -> None:
 
 @pytest.mark.parametrize("accessor", CONSUMED.values())
 def test_the_accessor_of_a_working_key_exists(read: Read, accessor: str) -> None:
-    config = read("expose: {agent: {a2a: {prompts: {}}, jobs: {}}}")
+    config = read("expose: {agent: {a2a: {prompts: {}}, jobs: {}, slack: {}}}")
     assert not callable(reduce(getattr, accessor.split("."), config))
 
 
@@ -118,7 +126,7 @@ def test_a_working_key_is_read_outside_the_configuration(
                 f"expose: {{agent: {{{name}: {{}}}}}}",
                 f"expose.agent.{name} is not built yet: remove the block",
             )
-            for name in ("mcp", "slack")
+            for name in ("mcp",)
         ],
         (
             "expose: {agent: {web: {origins: ['https://a.example']}}}",
@@ -145,6 +153,27 @@ def test_a_wish_that_is_not_built_is_refused_by_whatever_runs_the_agent(
     error = refusal(f"identity: x\nsystem_prompt: s\nllm: {{model: m}}\n{text}", mode)
     assert re.sub(r"^checking config: agent\.yaml:4:\d+: ", "", str(error)) == message
     assert error.key in UNBUILT_KEYS
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("context_lines: 7", "context_lines"),
+        ("no_progress: true", "no_progress"),
+        ("max_waiting: 7", "max_waiting"),
+        ("max_coalesced: 7", "max_coalesced"),
+        ("approvers: [U123]", "approvers"),
+    ],
+)
+def test_who_sets_a_key_of_the_slack_gateway_is_told_that_it_is_not_built(
+    read: Read, text: str, key: str
+) -> None:
+    (wish,) = reserved_wishes(read(f"expose: {{agent: {{slack: {{workers: 2, {text}}}}}}}"))
+    assert wish.startswith(f"expose.agent.slack.{key} is for the Slack gateway")
+
+
+def test_a_slack_block_with_its_defaults_asks_for_nothing_that_is_not_built(read: Read) -> None:
+    assert reserved_wishes(read("expose: {agent: {slack: {workers: 3}}}")) == ()
 
 
 def test_who_describes_a_configuration_is_told_of_every_wish_that_is_not_built(read: Read) -> None:
@@ -189,4 +218,5 @@ def test_the_reference_page_lists_every_key_with_its_standing() -> None:
     rows = dict(re.findall(r"^\| `([a-z0-9_.\[\]]+)` \|.*\| ([a-z ]+) \|$", keys, re.MULTILINE))
     expected = dict.fromkeys(UNBUILT_KEYS, "not built") | dict.fromkeys(CONSUMED, "works")
     expected |= dict.fromkeys(HOLDS, "holds") | dict.fromkeys(RESERVED, "reserved")
+    expected |= dict.fromkeys(LATER, "later")
     assert rows == expected
