@@ -7,7 +7,7 @@ set, its fence and the session say how far it came. Rules: ``docs/reference/turn
 from __future__ import annotations
 
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -70,6 +70,7 @@ class Terms:
     questions: Questions
     max_tokens: int
     keepalive_s: float = KEEPALIVE_S
+    delays_s: Sequence[float] = turn_tries.DELAYS_S
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,11 +79,11 @@ class _Held:
 
     lease: Lease
     sent: Sent
-    deliveries: int
+    delay_s: float
 
     async def wait(self) -> None:
         """Give it back for now."""
-        await self.lease.hand_back(delay_s=turn_tries.delay_s(self.deliveries))
+        await self.lease.hand_back(delay_s=self.delay_s)
 
 
 class TurnSteps:
@@ -95,9 +96,12 @@ class TurnSteps:
         store: Store,
         admission: Admission,
         terms: Terms,
-        hand_over: Callable[[Work], Awaitable[None]],
+        hand_over: Callable[[Work], bool],
     ) -> None:
-        """``connection`` is where callers reach a running turn; ``hand_over`` takes its work."""
+        """``connection`` is where callers reach a running turn.
+
+        ``hand_over`` takes its work, or says that nothing is begun any more.
+        """
         self._binding = binding
         self._connection = connection
         self._store = store
@@ -110,13 +114,14 @@ class TurnSteps:
         lease = Lease(self._binding.js.connection, delivery, length_s=self._binding.lease_s)
         sent = Sent(delivery.message.body, delivery.message.headers)
         async with lease:
-            held = _Held(lease, sent, delivery.place.deliveries)
+            delay_s = turn_tries.delay_s(delivery.place.deliveries, self._terms.delays_s)
+            held = _Held(lease, sent, delay_s)
             faults.point(Point.TURN_TAKEN)
             try:
                 await self._serve(held)
             except FencedError as exc:
                 _log.warning("a turn was left to another worker: %s", exc)
-            except (BusError, StoreError) as exc:
+            except (BusError, StoreError, ProtocolError) as exc:
                 _log.warning("a turn waits: %s", exc)
                 await held.wait()
 
@@ -170,7 +175,7 @@ class TurnSteps:
             return
         slot = self._admission.admit(request.request, turn.session)
         if isinstance(slot, Refusal):
-            delay_s = 0.0 if slot.code == "draining" else turn_tries.delay_s(held.deliveries)
+            delay_s = 0.0 if slot.code == "draining" else held.delay_s
             await held.lease.hand_back(delay_s=delay_s)
             return
         try:
@@ -214,15 +219,29 @@ class TurnSteps:
             await task.listen(self._connection)
             await reply_set.ack(accepted=True, max_tokens=lowered(terms.max_tokens, request.budget))
             faults.point(Point.TURN_ACKED)
-            state = await load(self._store, turn.session)
-            checkpoint = checkpoint_of(turn, request, state, begun=begun)
-            task.follow_up = checkpoint.follow_up
-            await self._hand_over(_work(turn, request, task, held.lease, checkpoint))
+            work = await self._work(held, turn, request, task, begun=begun)
+            if work is None or not self._hand_over(work):
+                delay_s = held.delay_s if work is None else 0.0
+                await self._hand_back(held, task, writer, delay_s=delay_s)
+                return
             await self._conclude(held, task, writer, await task.outcome)
         finally:
             reply_set.abandon()
             await task.let_go()
             task.over.set()
+
+    async def _work(
+        self, held: _Held, turn: Turn, request: RunRequest, task: TurnTask, *, begun: bool
+    ) -> Work | None:
+        """Return what is to be run; ``None`` while the session cannot be read."""
+        try:
+            state = await load(self._store, turn.session)
+        except StoreError as exc:
+            _log.warning("turn %s waits: %s", turn.event, exc)
+            return None
+        checkpoint = checkpoint_of(turn, request, state, begun=begun)
+        task.follow_up = checkpoint.follow_up
+        return _work(turn, request, task, held.lease, checkpoint)
 
     async def _conclude(
         self, held: _Held, task: TurnTask, writer: ReplyWriter, outcome: Outcome
@@ -234,9 +253,8 @@ class TurnSteps:
         if task.is_paused(outcome):
             await self._hand_back(held, task, writer, delay_s=0.0)
             return
-        delay_s = turn_tries.delay_s(held.deliveries)
         if task.is_locked_out(outcome):
-            await self._hand_back(held, task, writer, delay_s=delay_s)
+            await self._hand_back(held, task, writer, delay_s=held.delay_s)
             return
         if store_failed(outcome.error):
             await held.wait()

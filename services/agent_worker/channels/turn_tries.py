@@ -5,6 +5,7 @@ Rules: ``docs/reference/turns.md``.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final
 
 from fisk_ai.a2a.durable import headers
@@ -24,6 +25,6 @@ def number_of(newest: Stored | None, last_seq: int) -> int:
     return headers.number(newest.headers, headers.TRY) + 1
 
 
-def delay_s(deliveries: int) -> float:
+def delay_s(deliveries: int, delays_s: Sequence[float] = DELAYS_S) -> float:
     """Return how long a turn waits that was delivered so often."""
-    return DELAYS_S[min(max(deliveries, 1), len(DELAYS_S)) - 1]
+    return delays_s[min(max(deliveries, 1), len(delays_s)) - 1]

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from typing import Final, cast
 
 from msgspec import UNSET
 
+from agent_worker.channels import turn_tries
 from agent_worker.channels.admission import Admission
 from agent_worker.channels.task import Questions
 from agent_worker.channels.turn_pull import TurnPull
@@ -52,6 +54,7 @@ class TurnsChannel:
         store: Store,
         *,
         keepalive_s: float = KEEPALIVE_S,
+        delays_s: Sequence[float] = turn_tries.DELAYS_S,
     ) -> None:
         """``connection`` is where a running turn is reached, ``streams`` where its queue is.
 
@@ -64,7 +67,7 @@ class TurnsChannel:
         self._connection = connection
         self._streams = streams
         self._store = store
-        self._terms = _terms(config, slack, keepalive_s)
+        self._terms = replace(_terms(config, slack), keepalive_s=keepalive_s, delays_s=delays_s)
         self._admission = Admission(slack.workers)
         self._ready: asyncio.Queue[Work | None] = asyncio.Queue()
         self._serving: set[asyncio.Task[None]] = set()
@@ -146,11 +149,14 @@ class TurnsChannel:
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("a turn failed", exc_info=error)
 
-    async def _hand_over(self, work: Work) -> None:
+    def _hand_over(self, work: Work) -> bool:
+        if self._admission.draining:
+            return False
         self._ready.put_nowait(work)
         task = asyncio.current_task()
         if task is not None:
             self._waiting.discard(cast("asyncio.Task[None]", task))
+        return True
 
     async def _look(self, binding: Binding) -> None:
         """Return when everything answers that a turn needs; raises as it says."""
@@ -160,12 +166,11 @@ class TurnsChannel:
         await binding.js.stream(binding.replies)
 
 
-def _terms(config: Config, slack: Slack, keepalive_s: float) -> Terms:
+def _terms(config: Config, slack: Slack) -> Terms:
     level: Level = "full" if slack.events == "full" else "status"
     return Terms(
         identity=config.identity,
         level=level,
         questions=Questions(window_s=slack.answer_grace_s, elicit_max_s=DEFAULT_ELICIT_MAX_S),
         max_tokens=lowered(config.llm.budget.max_tokens, UNSET),
-        keepalive_s=keepalive_s,
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
+
+import msgspec
 
 from fisk_ai.a2a.durable import provisioning
 from fisk_ai.a2a.durable.turn import Turn
@@ -33,17 +35,30 @@ LEASE_S = 2.0
 """The lease of a turn on this bench: what is tested is the order of events, not a minute."""
 
 
+SHORT_WINDOW_NS = 100_000_000
+"""How long the queue knows an event again: what proves that a turn was taken is something else."""
+
+
 def wishes(identity: str = IDENTITY, *, lease_s: float = LEASE_S) -> list[Wish]:
     """Return the streams of sessions and of durable turns."""
     wished = provisioning.Wished(identity=identity, key="expose.agent.slack", replicas=1)
     found: list[Wish] = [stream_wish("RUNS", replicas=1)]
     for wish in provisioning.wishes(wished, ["slack"]):
-        if isinstance(wish, ConsumerWish) and wish.stream == provisioning.TURNS:
-            config = {**wish.config, "ack_wait": int(lease_s * 1e9)}
-            found.append(replace(wish, config=config))
-        else:
-            found.append(wish)
+        changes: dict[str, object] = {}
+        if wish.name == provisioning.TURNS:
+            changes = {"duplicate_window": SHORT_WINDOW_NS}
+        elif isinstance(wish, ConsumerWish) and wish.stream == provisioning.TURNS:
+            changes = {"ack_wait": int(lease_s * 1e9)}
+        found.append(replace(wish, config={**wish.config, **changes}))
     return found
+
+
+class _Delivered(msgspec.Struct):
+    consumer_seq: int = 0
+
+
+class _Consumer(msgspec.Struct):
+    delivered: _Delivered
 
 
 class StartTurns(Protocol):
@@ -67,7 +82,6 @@ class Serving:
     model: ScriptedProvider
     server: Server
     channel: Intake
-    connection: Connection
     task: asyncio.Task[None]
 
     async def drain(self) -> None:
@@ -85,6 +99,7 @@ class Fleet:
     gateway: BenchGateway
     start: StartTurns
     started: list[Serving] = field(default_factory=list[Serving])
+    connections: list[Connection] = field(default_factory=list[Connection])
 
     async def store(self, js: JetStream | None = None) -> StreamStore:
         """Return the sessions."""
@@ -101,26 +116,14 @@ class Fleet:
         tools: Sequence[Tool] = (),
         system_prompt: str = "be brief",
         slack: dict[str, object] | None = None,
-        harness: dict[str, object] | None = None,
+        harness: Mapping[str, object] | None = None,
     ) -> Serving:
         """Start a worker on a connection of its own."""
-        connection = await connect(options(self.broker, name="worker"))
+        connection = await self._connected()
         js = JetStream(connection)
         store = await self.store(js)
-        config = Config.model_validate(
-            {
-                "identity": IDENTITY,
-                "system_prompt": system_prompt,
-                "llm": {"model": "m"},
-                "harness": harness or {},
-                "expose": {"agent": {"slack": {"workers": 2, **(slack or {})}}},
-            }
-        )
-
-        async def streams() -> JetStream:
-            return js
-
-        channel = await self.start(config, connection, streams, store)
+        config = self.config(system_prompt=system_prompt, slack=slack, harness=harness)
+        channel = await self._channel(config, js, store)
         resources = Resources(
             config=config,
             provider=model,
@@ -129,9 +132,32 @@ class Fleet:
         )
         server = Server([channel], [], build_runner(resources))
         task = asyncio.create_task(server.serve())
-        serving = Serving(model, server, channel, connection, task)
+        serving = Serving(model, server, channel, task)
         self.started.append(serving)
         return serving
+
+    async def channel(self) -> Intake:
+        """Start the intake of a worker that runs nothing by itself."""
+        js = JetStream(await self._connected())
+        return await self._channel(self.config(), js, await self.store(js))
+
+    def config(
+        self,
+        *,
+        system_prompt: str = "be brief",
+        slack: dict[str, object] | None = None,
+        harness: Mapping[str, object] | None = None,
+    ) -> Config:
+        """Return the configuration of a worker."""
+        return Config.model_validate(
+            {
+                "identity": IDENTITY,
+                "system_prompt": system_prompt,
+                "llm": {"model": "m"},
+                "harness": harness or {},
+                "expose": {"agent": {"slack": {"workers": 2, **(slack or {})}}},
+            }
+        )
 
     async def kinds(self, turn: Turn) -> list[str]:
         """Return the kinds of the records of a turn's session, oldest first."""
@@ -146,6 +172,10 @@ class Fleet:
         """Return how many turns are in the queue, taken or not."""
         return (await self.js.stream(provisioning.TURNS)).messages
 
+    async def delivered(self) -> int:
+        """Return how often a worker was given a turn so far."""
+        return (await self._consumer()).delivered.consumer_seq
+
     async def settled(self) -> None:
         """Wait until no turn is left in the queue."""
         async with asyncio.timeout(15):
@@ -158,7 +188,23 @@ class Fleet:
             await serving.server.release()
             await serving.server.cancel_runs()
             await asyncio.wait({serving.task}, timeout=10)
-            await serving.connection.drain()
+        for connection in self.connections:
+            await connection.drain()
+
+    async def _connected(self) -> Connection:
+        connection = await connect(options(self.broker, name="worker"))
+        self.connections.append(connection)
+        return connection
+
+    async def _channel(self, config: Config, js: JetStream, store: StreamStore) -> Intake:
+        async def streams() -> JetStream:
+            return js
+
+        return await self.start(config, js.connection, streams, store)
+
+    async def _consumer(self) -> _Consumer:
+        name = f"{provisioning.TURNS}.{provisioning.consumer_name(IDENTITY, 'slack')}"
+        return await self.js.api(f"CONSUMER.INFO.{name}", {}, _Consumer)
 
 
 async def fleet_at(broker: Broker, connection: Connection, start: StartTurns) -> Fleet:

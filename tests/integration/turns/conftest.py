@@ -23,7 +23,7 @@ async def start_turns(
     streams: Callable[[], Awaitable[JetStream]],
     store: StreamStore,
 ) -> TurnsChannel:
-    channel = TurnsChannel(config, connection, streams, store)
+    channel = TurnsChannel(config, connection, streams, store, delays_s=(0.1,))
     await channel.start()
     return channel
 
