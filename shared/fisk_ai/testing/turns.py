@@ -207,8 +207,10 @@ class Fleet:
         return await self.js.api(f"CONSUMER.INFO.{name}", {}, _Consumer)
 
 
-async def fleet_at(broker: Broker, connection: Connection, start: StartTurns) -> Fleet:
+async def fleet_at(
+    broker: Broker, connection: Connection, start: StartTurns, *, lease_s: float = LEASE_S
+) -> Fleet:
     """Return a fleet whose streams are made."""
     js = JetStream(connection)
-    await provision(js, *wishes())
+    await provision(js, *wishes(lease_s=lease_s))
     return Fleet(broker, js, BenchGateway(js, IDENTITY), start)

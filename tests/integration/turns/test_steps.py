@@ -381,7 +381,7 @@ async def test_turns_wait_while_the_sessions_are_away_and_then_all_are_done(
     await fleet.js.api("STREAM.DELETE.RUNS", {}, msgspec.Raw)
     async with asyncio.timeout(15):
         while "no turn is taken" not in caplog.text:  # what was asked for before stands a while
-            await asyncio.sleep(0)
+            await fleet.queued()
     turns = [
         fleet.gateway.turn(("T1", "C1", f"t{number}"), f"slack:T1:C1:{number}")
         for number in range(count)
