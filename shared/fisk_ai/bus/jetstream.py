@@ -145,6 +145,12 @@ class JetStream:
         asked = {"seq": seq + 1, "next_by_subj": subject}
         return await self._message(stream, asked, timeout_s)
 
+    async def remove(
+        self, stream: str, seq: int, *, timeout_s: float = OPERATION_TIMEOUT_S
+    ) -> None:
+        """Remove the message at ``seq``; raises as :meth:`api`."""
+        await self.api(f"STREAM.MSG.DELETE.{stream}", {"seq": seq}, _Outcome, timeout_s=timeout_s)
+
     async def purge(
         self, stream: str, subject: str, *, timeout_s: float = OPERATION_TIMEOUT_S
     ) -> None:

@@ -55,7 +55,11 @@ COMMANDS = (
         help="Put prompts into a work queue, and see what became of them",
         module="fisk_ai.cli.job",
     ),
-    Command(name="turn", help="Inspect durable turns that failed"),
+    Command(
+        name="turn",
+        help="Inspect, retry and drop turns that were set aside",
+        module="fisk_ai.cli.turn_command",
+    ),
 )
 
 

@@ -176,6 +176,12 @@ class Fleet:
         """Return how often a worker was given a turn so far."""
         return (await self._consumer()).delivered.consumer_seq
 
+    async def one_left(self) -> None:
+        """Wait until one turn is left in the queue."""
+        async with asyncio.timeout(15):
+            while await self.queued() != 1:
+                pass
+
     async def settled(self) -> None:
         """Wait until no turn is left in the queue."""
         async with asyncio.timeout(15):

@@ -156,9 +156,7 @@ async def test_a_turn_of_a_newer_binding_waits_for_a_newer_worker(fleet: Fleet, 
     known = fleet.gateway.turn(OTHER_THREAD, "slack:T1:C1:2")
     await fleet.gateway.publish(known)
     await fleet.gateway.ended(known)
-    async with asyncio.timeout(10):
-        while await fleet.queued() != 1:
-            pass
+    await fleet.one_left()
     assert await letters(fleet) == []
     await fleet.gateway.catch_up(turn.thread_hash)
     assert fleet.gateway.replies_of(turn) == []
@@ -237,9 +235,7 @@ async def test_a_turn_that_runs_is_stopped_over_the_queue_at_its_next_boundary(
     await fleet.gateway.publish(turn)
     await asyncio.wait_for(hold.begun.wait(), 10)
     await fleet.gateway.publish(fleet.gateway.stop(turn, "slack:T1:C1:stop"))
-    async with asyncio.timeout(10):
-        while await fleet.queued() != 1:
-            pass
+    await fleet.one_left()
     hold.go.set()
     assert code_of(await fleet.gateway.ended(turn)) == "suspended"
 

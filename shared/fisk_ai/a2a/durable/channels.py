@@ -51,3 +51,6 @@ class Channel:
 
 SLACK: Final = Channel("slack", SLACK_PREFIX, parts=3)
 """Threads named by team, channel and the thread's first message."""
+
+BY_NAME: Final = {channel.name: channel for channel in (SLACK,)}
+"""Channels by their token in subjects."""
