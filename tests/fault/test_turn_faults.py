@@ -30,6 +30,7 @@ from fisk_ai.testing.agent import call, say
 from fisk_ai.testing.application import FakeApplication, FakeCommand
 from fisk_ai.testing.broker import connected, running_broker
 from fisk_ai.testing.command import alive
+from fisk_ai.testing.gateway import code_of, text_of
 from fisk_ai.testing.model import ScriptedProvider
 from fisk_ai.testing.tools import FakeTool
 from fisk_ai.testing.turns import IDENTITY, THREAD, Fleet, Serving, fleet_at
@@ -145,16 +146,6 @@ async def place(tmp_path: Path) -> AsyncIterator[Place]:
 @pytest.fixture
 def turn(place: Place) -> Turn:
     return place.fleet.gateway.turn(THREAD, "slack:T1:C1:1", "are the nodes well")
-
-
-def text_of(found: ReadSet) -> str:
-    assert isinstance(found.terminal, m.Result), found.terminal
-    return found.terminal.text
-
-
-def code_of(found: ReadSet) -> str:
-    assert isinstance(found.terminal, m.ErrorTerminal), found.terminal
-    return found.terminal.code
 
 
 @pytest.mark.parametrize("step", STEPS)

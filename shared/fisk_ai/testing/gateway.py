@@ -195,3 +195,15 @@ class BenchGateway:
 def _called(found: ReadSet) -> set[str]:
     events = (each.block for each in found.messages if isinstance(each, m.EventMessage))
     return {block.name for block in events if isinstance(block, m.ToolCallBlockEvent)}
+
+
+def text_of(found: ReadSet) -> str:
+    """Return the answer a set ended with."""
+    assert isinstance(found.terminal, m.Result), found.terminal
+    return found.terminal.text
+
+
+def code_of(found: ReadSet) -> str:
+    """Return the code a set ended with."""
+    assert isinstance(found.terminal, m.ErrorTerminal), found.terminal
+    return found.terminal.code

@@ -10,16 +10,12 @@ from fisk_ai.a2a import messages as m
 from fisk_ai.a2a.durable.reading import ReadSet
 from fisk_ai.sessions.records import Claim, Meta, User
 from fisk_ai.testing.agent import call, say
+from fisk_ai.testing.gateway import text_of
 from fisk_ai.testing.prompts import Hold, model
 from fisk_ai.testing.tools import FakeTool
 from fisk_ai.testing.turns import THREAD, Fleet
 
 pytestmark = pytest.mark.integration
-
-
-def text_of(found: ReadSet) -> str:
-    assert isinstance(found.terminal, m.Result), found.terminal
-    return found.terminal.text
 
 
 def numbers(found: ReadSet) -> list[int]:

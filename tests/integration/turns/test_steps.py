@@ -17,6 +17,7 @@ from fisk_ai.serving.contract import Outcome
 from fisk_ai.sessions.records import Claim, Meta
 from fisk_ai.testing.agent import call, say
 from fisk_ai.testing.broker import provision
+from fisk_ai.testing.gateway import code_of, text_of
 from fisk_ai.testing.prompts import ASKS, GATED, Hold, model
 from fisk_ai.testing.tools import FakeTool
 from fisk_ai.testing.turns import IDENTITY, THREAD, Fleet, wishes
@@ -24,16 +25,6 @@ from fisk_ai.testing.turns import IDENTITY, THREAD, Fleet, wishes
 pytestmark = pytest.mark.integration
 
 OTHER_THREAD = ("T1", "C1", "1712.0002")
-
-
-def text_of(found: ReadSet) -> str:
-    assert isinstance(found.terminal, m.Result), found.terminal
-    return found.terminal.text
-
-
-def code_of(found: ReadSet) -> str:
-    assert isinstance(found.terminal, m.ErrorTerminal), found.terminal
-    return found.terminal.code
 
 
 def warnings(found: ReadSet) -> list[str]:
