@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Final
 
 from agent_worker.channels import turn_tries
@@ -206,7 +207,12 @@ class TurnSteps:
     ) -> None:
         terms = self._terms
         reply_set = DurableSet(
-            writer, request, terms.identity, level=terms.level, keepalive_s=terms.keepalive_s
+            writer,
+            request,
+            terms.identity,
+            level=terms.level,
+            pass_by=partial(self._connection.publish, turn.delta_subject),
+            keepalive_s=terms.keepalive_s,
         )
         task = TurnTask(
             reply_set,

@@ -77,6 +77,12 @@ def replies_of_channel(identity: str, channel: str) -> str:
     return f"{_ROOT}.reply.{_agent(identity)}.{_part('channel', channel)}.>"
 
 
+def delta(identity: str, channel: str, thread: str, request: str) -> str:
+    """Return where the fragments of one durable turn pass by; nobody keeps them."""
+    base = f"fisk.delta.{_agent(identity)}.{_part('channel', channel)}"
+    return f"{base}.{_part('thread', thread)}.{_tag(request)}"
+
+
 def dead(identity: str, channel: str) -> str:
     """Return where turns are kept that were given up."""
     return f"{_ROOT}.dead.{_agent(identity)}.{_part('channel', channel)}"

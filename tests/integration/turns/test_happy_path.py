@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
+from msgspec import structs
 
+from fisk_ai.a2a import codec
 from fisk_ai.a2a import messages as m
 from fisk_ai.a2a.durable.reading import ReadSet
+from fisk_ai.bus.connection import Inbound
 from fisk_ai.sessions.records import Claim, Meta, User
 from fisk_ai.testing.agent import call, say
 from fisk_ai.testing.gateway import text_of
@@ -113,3 +117,24 @@ async def test_a_worker_that_drains_leaves_its_turns_to_the_next_one(fleet: Flee
     assert text_of(found) == "done"
     assert found.restarts == 1
     assert len(tool.calls) == 1
+
+
+async def test_fragments_pass_by_and_are_stored_nowhere(fleet: Fleet) -> None:
+    await fleet.serve(model(say("two files")))
+    turn = fleet.gateway.turn(THREAD, "slack:T1:C1:1")
+    wanted = structs.replace(turn.message, deltas=True)
+    asked = replace(turn, message=wanted)
+    heard: list[bytes] = []
+
+    async def hear(inbound: Inbound) -> None:
+        heard.append(inbound.body)
+
+    await fleet.js.connection.watch(turn.delta_subject, hear)
+    await fleet.gateway.publish(asked)
+    found = await fleet.gateway.ended(asked)
+    (fragment,) = [codec.decode(body) for body in heard]
+    assert isinstance(fragment, m.EventMessage)
+    assert isinstance(fragment.block, m.TextDeltaBlockEvent)
+    assert (fragment.sequence, fragment.block.text) == (0, "two files")
+    stored = [each.block for each in found.messages if isinstance(each, m.EventMessage)]
+    assert not any(isinstance(block, m.TextDeltaBlockEvent) for block in stored)

@@ -10,8 +10,9 @@ import pytest
 from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a import messages as m
 from fisk_ai.a2a.durable import dead, headers
+from fisk_ai.a2a.durable.channels import SLACK
 from fisk_ai.a2a.durable.reading import ReadSet
-from fisk_ai.a2a.durable.turn import Turn, request_of
+from fisk_ai.a2a.durable.turn import Turn, of_session, request_of
 from fisk_ai.bus.jetstream import MESSAGE_ID
 from fisk_ai.serving.contract import Outcome
 from fisk_ai.sessions.records import Claim, Meta
@@ -321,13 +322,7 @@ async def test_an_operators_answer_names_the_session_and_reaches_the_thread(
     given = m.Answer(tool_use_id="c1", kind="confirm", answer="confirmed", confirmed=True)
     header = m.request_header(m.Sender(name="op"), IDENTITY, request=request_of(event))
     message = m.RequestAnswer(**header, conversation_token=turn.thread_hash, answer=given)
-    late = Turn(
-        identity=IDENTITY,
-        channel=turn.channel,
-        event=event,
-        message=message,
-        session=turn.session,
-    )
+    late = of_session(IDENTITY, SLACK, turn.session, event=event, message=message)
     await fleet.gateway.publish(late)
     found = await fleet.gateway.ended(late)
     assert text_of(found) == "done"

@@ -6,9 +6,11 @@ Rules: ``docs/reference/turns.md``.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine
+import contextlib
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import Literal
 
+from fisk_ai.a2a import codec
 from fisk_ai.a2a.blocks import without_input
 from fisk_ai.a2a.durable.writer import ReplyWriter
 from fisk_ai.a2a.messages import (
@@ -25,9 +27,13 @@ from fisk_ai.a2a.messages import (
     reply_header,
 )
 from fisk_ai.a2a.reply_set import KEEPALIVE_S, ReplySet
+from fisk_ai.errors import FiskError
 
 HANDED_BACK = "handed_back"
 """The phase of a turn that its worker gave to the next one: a pause, and no ending."""
+
+PassBy = Callable[[bytes], Awaitable[None]]
+"""Sends one message to whoever listens."""
 
 Level = Literal["status", "full"]
 """What of a run a channel is told: what it is at, or everything but fragments of text."""
@@ -54,23 +60,38 @@ class DurableSet(ReplySet):
         identity: str,
         *,
         level: Level,
+        pass_by: PassBy | None = None,
         keepalive_s: float = KEEPALIVE_S,
     ) -> None:
-        """Tell of the run what ``level`` says."""
+        """Tell of the run what ``level`` says; fragments go to ``pass_by`` and are stored nowhere.
+
+        Without it there are none.
+        """
         super().__init__(
             writer.publish,
             request,
             identity,
             stream=request.wants_stream(),
+            deltas=pass_by is not None and request.wants_deltas(),
             keepalive_s=keepalive_s,
         )
         self._level: Level = level
+        self._pass_by = pass_by
 
     async def event(self, block: EventBlock) -> None:
         """Store an event of this level; as for every set, its failure is no failure of the run."""
         kept = told(self._level, block)
         if kept is not None:
             await _to_the_end(super().event(kept))
+        elif self.deltas and isinstance(block, TextDeltaBlockEvent | ThinkingDeltaBlockEvent):
+            await self._fragment(block)
+
+    async def _fragment(self, block: EventBlock) -> None:
+        """Send a fragment outside of the numbers: whoever listens now sees it, and nobody else."""
+        message = EventMessage(**reply_header(self.request, self.identity), block=block)
+        if self._pass_by is not None:
+            with contextlib.suppress(FiskError):
+                await self._pass_by(codec.encode(message))
 
     async def hand_back(self) -> None:
         """Say that another worker goes on; whoever asked for events or not."""

@@ -73,6 +73,13 @@ class Turn:
             self.identity, self.channel.name, self.thread_hash, self.message.request
         )
 
+    @property
+    def delta_subject(self) -> str:
+        """Where the fragments of its text pass by."""
+        return subjects.delta(
+            self.identity, self.channel.name, self.thread_hash, self.message.request
+        )
+
     def place_headers(self) -> dict[str, str]:
         """Return what says which thread this is of, on the turn and on every reply."""
         binding = {headers.BINDING: str(headers.VERSION)}
@@ -107,6 +114,31 @@ def of_thread(
         message=message,
         session=channel.session(identity, thread),
         thread=thread,
+        caller=caller,
+    )
+    return _sound(turn)
+
+
+def of_session(
+    identity: str,
+    channel: Channel,
+    session: str,
+    *,
+    event: str,
+    message: RequestAnswer | RequestResume,
+    caller: str = "",
+) -> Turn:
+    """Return the turn that a worker publishes for an operator, who knows the session alone.
+
+    Raises:
+        ProtocolError: the session is none of the channel, or the message not of this event.
+    """
+    turn = Turn(
+        identity=identity,
+        channel=channel,
+        event=event,
+        message=message,
+        session=channel.checked_session(session),
         caller=caller,
     )
     return _sound(turn)
