@@ -65,6 +65,7 @@ def _valued_flags() -> Iterator[tuple[str, ...]]:
 def test_the_flags_of_every_command_are_looked_at() -> None:
     flags = set(_valued_flags())
     assert {("run", "--trace"), ("info", "--config"), ("session", "query", "--tool")} <= flags
+    assert ("turn", "ls", "--channel") in flags
 
 
 @pytest.mark.parametrize("words", tuple(_valued_flags()), ids=" ".join)
