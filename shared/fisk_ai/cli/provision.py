@@ -162,12 +162,13 @@ def _wishes(config: Config, replicas: int, whose: Isolation) -> Iterator[Wish]:
             option = bucket_of(MemoryConfig(identity=config.identity, options=memory.options))
             yield bucket_wish(option.bucket, replicas=replicas)
         if config.expose.agent.slack is not None:
-            key = "expose.agent.slack"
-            wished = turns.Wished(identity=config.identity, key=key, replicas=replicas)
-            yield from turns.wishes(wished, [SLACK.name])
-    jobs = config.expose.agent.jobs
-    if jobs is not None:
-        yield from queue_wishes(jobs.queue, replicas=replicas)
+            key, channels = "expose.agent.slack", [SLACK.name]
+            yield from turns.wishes(
+                config.identity, channels, key=key, replicas=replicas, whose=whose
+            )
+        if config.expose.agent.jobs is not None:
+            queue = config.expose.agent.jobs.queue
+            yield from queue_wishes(queue, replicas=replicas)
 
 
 def _broker(arguments: argparse.Namespace, configs: Sequence[Config]) -> ConnectOptions:

@@ -12,11 +12,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fisk_ai.a2a import messages as m
-from fisk_ai.a2a import subjects
 from fisk_ai.a2a.durable import publishing
 from fisk_ai.a2a.durable.binding import stream_of
 from fisk_ai.a2a.durable.channels import SLACK, Channel
-from fisk_ai.a2a.durable.provisioning import consumer_name
+from fisk_ai.a2a.durable.provisioning import consumer_name, reply_place
 from fisk_ai.a2a.durable.reading import ReadSet, Reply, replies
 from fisk_ai.a2a.durable.turn import Turn, of_thread, request_of
 from fisk_ai.bus.jetstream import JetStream
@@ -171,7 +170,7 @@ class BenchGateway:
         return await open_pull(self.js.connection, subject)
 
     async def _reply_stream(self) -> str:
-        subject = subjects.reply(self.identity, self.channel.name, "0" * 64, "r")
+        subject = reply_place(self.identity, self.channel.name)
         return await stream_of(self.js, subject, key="expose.agent.slack")
 
     def _thread(self, thread_hash: str) -> ThreadRead:

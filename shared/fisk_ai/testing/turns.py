@@ -14,7 +14,7 @@ from fisk_ai.a2a.durable.turn import Turn
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection, connect
 from fisk_ai.bus.jetstream import JetStream
-from fisk_ai.bus.provisioning import ConsumerWish, Wish
+from fisk_ai.bus.wishes import ConsumerWish, Wish
 from fisk_ai.config import Config
 from fisk_ai.serving.runner import Resources, build_runner
 from fisk_ai.serving.server import Server
@@ -41,9 +41,8 @@ SHORT_WINDOW_NS = 100_000_000
 
 def wishes(identity: str = IDENTITY, *, lease_s: float = LEASE_S) -> list[Wish]:
     """Return the streams of sessions and of durable turns."""
-    wished = provisioning.Wished(identity=identity, key="expose.agent.slack", replicas=1)
     found: list[Wish] = [stream_wish("RUNS", replicas=1)]
-    for wish in provisioning.wishes(wished, ["slack"]):
+    for wish in provisioning.wishes(identity, ["slack"], key="test", replicas=1):
         changes: dict[str, object] = {}
         if wish.name == provisioning.TURNS:
             changes = {"duplicate_window": SHORT_WINDOW_NS}

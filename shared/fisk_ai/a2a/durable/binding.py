@@ -14,11 +14,16 @@ import msgspec
 
 from fisk_ai.a2a import subjects
 from fisk_ai.a2a.durable.channels import Channel
-from fisk_ai.a2a.durable.provisioning import ACK_WAIT_S, MESSAGE_SIZE_BYTES, consumer_name
+from fisk_ai.a2a.durable.provisioning import (
+    ACK_WAIT_S,
+    MESSAGE_SIZE_BYTES,
+    consumer_name,
+    reply_place,
+)
 from fisk_ai.bus.jetstream import NO_CONSUMER, JetStream
-from fisk_ai.bus.provisioning import LAYOUT
 from fisk_ai.bus.pulling import NANOSECONDS
 from fisk_ai.bus.stream_info import StreamConfig
+from fisk_ai.bus.wishes import LAYOUT
 from fisk_ai.errors import BusError, SetupError, StreamError
 
 IDENTITY_LIMIT: Final = 64
@@ -77,9 +82,8 @@ async def bind(js: JetStream, identity: str, channel: Channel, *, key: str) -> B
             key=key,
         )
     bound = _Look(js, key)
-    thread = "0" * 64
     turns = await bound.stream(subjects.turn(identity, channel.name), _turn_faults)
-    replies = await bound.stream(subjects.reply(identity, channel.name, thread, "r"), _reply_faults)
+    replies = await bound.stream(reply_place(identity, channel.name), _reply_faults)
     dead = await bound.stream(subjects.dead(identity, channel.name), _dead_faults)
     lease_s = await bound.consumer(turns, identity, channel.name)
     return Binding(

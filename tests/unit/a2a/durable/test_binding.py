@@ -11,9 +11,10 @@ import pytest
 
 from fisk_ai.a2a.durable.binding import Binding, bind
 from fisk_ai.a2a.durable.channels import SLACK
-from fisk_ai.a2a.durable.provisioning import DEAD, REPLIES, TURNS, Wished, wishes
+from fisk_ai.a2a.durable.provisioning import DEAD, REPLIES, TURNS, wishes
 from fisk_ai.bus.jetstream import JetStream
-from fisk_ai.bus.provisioning import ConsumerWish, Wish, look
+from fisk_ai.bus.provisioning import look
+from fisk_ai.bus.wishes import SHARED, ConsumerWish, Isolation, Wish
 from fisk_ai.errors import SetupError
 from fisk_ai.testing.broker import provision, running_streams
 
@@ -27,8 +28,8 @@ async def js(tmp_path: Path) -> AsyncIterator[JetStream]:
 
 
 def wished(identity: str = "billing", *, isolated: bool = False) -> list[Wish]:
-    found = Wished(identity=identity, key="expose.agent.slack", replicas=1, isolated=isolated)
-    return list(wishes(found, ["slack"]))
+    whose = Isolation(identity) if isolated else SHARED
+    return list(wishes(identity, ["slack"], key="test", replicas=1, whose=whose))
 
 
 def changed(name: str, **changes: object) -> list[Wish]:
@@ -152,7 +153,7 @@ async def test_replies_without_a_bound_are_refused_by_provision_too(js: JetStrea
     (reply_wish,) = (wish for wish in wished() if wish.name == REPLIES)
     finding = await look(js, reply_wish)
     assert finding.refused
-    assert "max_bytes is not set" in " ".join(finding.lines)
+    assert "refused: max_bytes is -1" in " ".join(finding.lines)
 
 
 async def test_deleting_a_stream_is_noticed(js: JetStream) -> None:

@@ -10,7 +10,7 @@ import pytest
 
 from fisk_ai.a2a import messages as m
 from fisk_ai.a2a.durable import headers
-from fisk_ai.a2a.durable.provisioning import REPLIES, Wished, wishes
+from fisk_ai.a2a.durable.provisioning import REPLIES, wishes
 from fisk_ai.a2a.durable.reply_set import DurableSet
 from fisk_ai.a2a.durable.writer import ReplyWriter
 from fisk_ai.bus.jetstream import OPERATION_TIMEOUT_S, Ack, JetStream
@@ -46,8 +46,7 @@ class Deaf(JetStream):
 @pytest.fixture
 async def js(tmp_path: Path) -> AsyncIterator[Deaf]:
     async with running_streams(tmp_path / "broker") as found:
-        wished = Wished(identity="billing", key="test", replicas=1)
-        await provision(found, *wishes(wished, ["slack"]))
+        await provision(found, *wishes("billing", ["slack"], key="test", replicas=1))
         yield Deaf(found.connection)
 
 
