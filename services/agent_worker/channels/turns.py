@@ -19,9 +19,12 @@ from agent_worker.channels.task import Questions
 from agent_worker.channels.turn_pull import TurnPull
 from agent_worker.channels.turn_steps import Terms, TurnSteps
 from agent_worker.channels.work import lowered
+from fisk_ai.a2a.durable import publishing
 from fisk_ai.a2a.durable.binding import Binding, bind
 from fisk_ai.a2a.durable.channels import SLACK
 from fisk_ai.a2a.durable.reply_set import Level
+from fisk_ai.a2a.durable.turn import of_session, request_of
+from fisk_ai.a2a.messages import RequestAnswer, RequestResume, request_header
 from fisk_ai.a2a.reply_set import KEEPALIVE_S
 from fisk_ai.bus.connection import Connection
 from fisk_ai.bus.jetstream import JetStream
@@ -31,6 +34,7 @@ from fisk_ai.config.expose import DEFAULT_ELICIT_MAX_S, Slack
 from fisk_ai.errors import BusError, ConfigError
 from fisk_ai.serving.contract import ChannelDoneError, Work
 from fisk_ai.sessions.store import Store
+from fisk_ai.text.ids import ksuid
 
 _log = logging.getLogger("agent_worker.turns")
 
@@ -74,6 +78,7 @@ class TurnsChannel:
         self._waiting: set[asyncio.Task[None]] = set()
         self._pulling: asyncio.Task[None] | None = None
         self._pull: TurnPull | None = None
+        self._binding: Binding | None = None
 
     @property
     def name(self) -> str:
@@ -92,6 +97,7 @@ class TurnsChannel:
             BusError: the broker is gone.
         """
         binding = await bind(await self._streams(), self._terms.identity, SLACK, key=KEY)
+        self._binding = binding
         steps = TurnSteps(
             binding, self._connection, self._store, self._admission, self._terms, self._hand_over
         )
@@ -111,6 +117,37 @@ class TurnsChannel:
             self._ready.put_nowait(None)
             raise ChannelDoneError("the channel was closed")
         return work
+
+    async def publish_for(self, session: str, request: RequestAnswer | RequestResume) -> None:
+        """Queue what an operator decided about ``session``, so that its thread sees the rest.
+
+        It is stored when this returns; whoever takes it may be another worker.
+
+        Raises:
+            ProtocolError: the session is none of a thread.
+            BusError: it was not stored.
+        """
+        if self._binding is None:
+            raise BusError("durable turns are not taken yet")
+        event = f"operator:{ksuid()}"
+        thread = SLACK.thread_of(SLACK.checked_session(session))
+        header = request_header(
+            request.sender, self._terms.identity, request=request_of(event), conversation=thread
+        )
+        message = (
+            RequestAnswer(**header, conversation_token=thread, answer=request.answer)
+            if isinstance(request, RequestAnswer)
+            else RequestResume(**header, conversation_token=thread)
+        )
+        turn = of_session(
+            self._terms.identity,
+            SLACK,
+            session,
+            event=event,
+            message=message,
+            caller=request.sender.name,
+        )
+        await publishing.publish(self._binding.js, turn)
 
     async def close(self) -> None:
         """Take no turn any more, and give back what was taken and does not run."""

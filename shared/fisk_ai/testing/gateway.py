@@ -100,8 +100,11 @@ class BenchGateway:
 
     def replies_of(self, turn: Turn) -> list[Reply]:
         """Return every message of a turn's set that was read, those before a restart included."""
-        replies = self._thread(turn.thread_hash).replies
-        return [reply for reply in replies if reply.request == turn.message.request]
+        return [reply for reply in self.replies_in(turn) if reply.request == turn.message.request]
+
+    def replies_in(self, turn: Turn) -> list[Reply]:
+        """Return every message that was read of the thread of ``turn``."""
+        return self._thread(turn.thread_hash).replies
 
     async def catch_up(self, thread_hash: str) -> None:
         """Read a thread until nothing is left; raises as reading does."""

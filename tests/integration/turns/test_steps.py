@@ -7,13 +7,14 @@ import asyncio
 import msgspec
 import pytest
 
+from agent_worker.channels.turns import TurnsChannel
 from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a import messages as m
 from fisk_ai.a2a.durable import dead, headers
-from fisk_ai.a2a.durable.channels import SLACK
 from fisk_ai.a2a.durable.reading import ReadSet
-from fisk_ai.a2a.durable.turn import Turn, of_session, request_of
+from fisk_ai.a2a.durable.turn import Turn
 from fisk_ai.bus.jetstream import MESSAGE_ID
+from fisk_ai.errors import ProtocolError
 from fisk_ai.serving.contract import Outcome
 from fisk_ai.sessions.records import Claim, Meta
 from fisk_ai.testing.agent import call, say
@@ -311,22 +312,34 @@ async def test_an_approval_that_comes_late_lets_the_call_run_once(fleet: Fleet, 
 async def test_an_operators_answer_names_the_session_and_reaches_the_thread(
     fleet: Fleet, turn: Turn
 ) -> None:
-    await fleet.serve(
+    worker = await fleet.serve(
         model(call(("c1", "ask_human_confirm", b'{"question": "Sure?"}')), say("done")),
         harness=ASKS,
         slack={"answer_grace": "100ms"},
     )
     await fleet.gateway.publish(turn)
     await fleet.gateway.ended(turn)
-    event = "operator:1"
     given = m.Answer(tool_use_id="c1", kind="confirm", answer="confirmed", confirmed=True)
-    header = m.request_header(m.Sender(name="op"), IDENTITY, request=request_of(event))
-    message = m.RequestAnswer(**header, conversation_token=turn.thread_hash, answer=given)
-    late = of_session(IDENTITY, SLACK, turn.session, event=event, message=message)
-    await fleet.gateway.publish(late)
-    found = await fleet.gateway.ended(late)
-    assert text_of(found) == "done"
-    assert fleet.gateway.replies_of(late)[-1].stored.headers[headers.SESSION] == turn.session
+    header = m.request_header(m.Sender(name="op"), IDENTITY)
+    asked = m.RequestAnswer(**header, conversation_token="x", answer=given)
+    assert isinstance(worker.channel, TurnsChannel)
+    await worker.channel.publish_for(turn.session, asked)
+    await fleet.settled()
+    await fleet.gateway.catch_up(turn.thread_hash)
+    last = fleet.gateway.replies_in(turn)[-1]
+    assert isinstance(last.message, m.Result)
+    assert last.message.text == "done"
+    assert last.stored.headers[headers.SESSION] == turn.session
+    assert last.request != turn.message.request
+
+
+async def test_an_operator_reaches_no_session_of_another_channel(fleet: Fleet) -> None:
+    worker = await fleet.serve(model())
+    assert isinstance(worker.channel, TurnsChannel)
+    header = m.request_header(m.Sender(name="op"), IDENTITY)
+    asked = m.RequestResume(**header, conversation_token="x")
+    with pytest.raises(ProtocolError):
+        await worker.channel.publish_for("t-" + "0" * 64, asked)
 
 
 async def test_a_prompt_cannot_name_a_session(fleet: Fleet, turn: Turn) -> None:
