@@ -44,7 +44,6 @@ from fisk_ai.errors import (
 from fisk_ai.faults import Point
 from fisk_ai.serving.contract import Caller, Outcome, Work
 from fisk_ai.sessions.store import Store
-from fisk_ai.toolkit.prompter import DefaultDenyPrompter
 
 _log = logging.getLogger("agent_worker.turns")
 
@@ -360,7 +359,7 @@ def _work(
         budget=budget_of(request.budget),
         caller=Caller(name=turn.caller or request.sender.name, verified=True),
         events=task.narration,
-        prompter=task.prompter or DefaultDenyPrompter(),
+        prompter=task.asks,
         human_paced=True,
         traceparent=request.traceparent,
         lost=lease.lost,

@@ -13,6 +13,7 @@ from fisk_ai.a2a.durable.reply_set import DurableSet
 from fisk_ai.a2a.messages import RunRequest, Terminal
 from fisk_ai.errors import LockedError, StoreError
 from fisk_ai.serving.contract import Outcome
+from fisk_ai.toolkit.prompter import DefaultDenyPrompter
 
 
 class TurnTask(Task):
@@ -27,7 +28,14 @@ class TurnTask(Task):
         slot: Slot,
         questions: Questions,
     ) -> None:
-        super().__init__(reply_set, request, admission=admission, slot=slot, questions=questions)
+        super().__init__(
+            reply_set,
+            request,
+            admission=admission,
+            slot=slot,
+            questions=questions,
+            absent=DefaultDenyPrompter(),
+        )
         self.stored_set = reply_set
         self.follow_up = False
         self.outcome: asyncio.Future[Outcome] = asyncio.get_running_loop().create_future()

@@ -118,8 +118,8 @@ class TurnsChannel:
             raise ChannelDoneError("the channel was closed")
         return work
 
-    async def publish_for(self, session: str, request: RequestAnswer | RequestResume) -> None:
-        """Queue what an operator decided about ``session``, so that its thread sees the rest.
+    async def publish(self, request: RequestAnswer | RequestResume) -> None:
+        """Queue what an operator decided about a session, so that its thread sees the rest.
 
         It is stored when this returns; whoever takes it may be another worker.
 
@@ -130,7 +130,8 @@ class TurnsChannel:
         if self._binding is None:
             raise BusError("durable turns are not taken yet")
         event = f"operator:{ksuid()}"
-        thread = SLACK.thread_of(SLACK.checked_session(session))
+        session = SLACK.checked_session(request.session)
+        thread = SLACK.thread_of(session)
         header = request_header(
             request.sender, self._terms.identity, request=request_of(event), conversation=thread
         )

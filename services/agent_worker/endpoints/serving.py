@@ -153,7 +153,8 @@ def _operator(
     if built.stores is None:
         return None
     prompts = next((each for each in channels if isinstance(each, PromptsChannel)), None)
-    return OperatorEndpoint(config.identity, built.stores.sessions, prompts=prompts)
+    turns = next((each for each in channels if isinstance(each, TurnsChannel)), None)
+    return OperatorEndpoint(config.identity, built.stores.sessions, prompts=prompts, turns=turns)
 
 
 def _typed(jobs: Jobs, storage: Storage) -> Jobs:

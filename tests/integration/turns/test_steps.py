@@ -324,9 +324,9 @@ async def test_an_operators_answer_names_the_session_and_reaches_the_thread(
     await fleet.gateway.ended(turn)
     given = m.Answer(tool_use_id="c1", kind="confirm", answer="confirmed", confirmed=True)
     header = m.request_header(m.Sender(name="op"), IDENTITY)
-    asked = m.RequestAnswer(**header, conversation_token="x", answer=given)
+    asked = m.RequestAnswer(**header, session=turn.session, answer=given)
     assert isinstance(worker.channel, TurnsChannel)
-    await worker.channel.publish_for(turn.session, asked)
+    await worker.channel.publish(asked)
     await fleet.settled()
     await fleet.gateway.catch_up(turn.thread_hash)
     last = fleet.gateway.replies_in(turn)[-1]
@@ -340,9 +340,9 @@ async def test_an_operator_reaches_no_session_of_another_channel(fleet: Fleet) -
     worker = await fleet.serve(model())
     assert isinstance(worker.channel, TurnsChannel)
     header = m.request_header(m.Sender(name="op"), IDENTITY)
-    asked = m.RequestResume(**header, conversation_token="x")
+    asked = m.RequestResume(**header, session="t-" + "0" * 64)
     with pytest.raises(ProtocolError):
-        await worker.channel.publish_for("t-" + "0" * 64, asked)
+        await worker.channel.publish(asked)
 
 
 async def test_a_prompt_cannot_name_a_session(fleet: Fleet, turn: Turn) -> None:
