@@ -9,13 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from fisk_ai.a2a import codec, subjects
 from fisk_ai.a2a import messages as m
 from fisk_ai.bus.broker import Broker
 from fisk_ai.bus.connection import Connection
 from fisk_ai.bus.jetstream import JetStream
 from fisk_ai.testing.application import FakeApplication, FakeCommand
 from fisk_ai.testing.broker import connected
-from fisk_ai.testing.gateway import BenchGateway
+from fisk_ai.testing.gateway import BenchGateway, code_of
 from fisk_ai.testing.turns import THREAD
 from fisk_ai.testing.workshop import Worker, Workshop, typing_in
 
@@ -97,6 +98,37 @@ async def test_a_worker_without_the_streams_is_refused_with_the_command_that_mak
     assert await worker.ended() == 1
     assert "choria.fisk-ai.reply.billing.slack" in worker.error
     assert "fisk-ai provision" in worker.error
+
+
+async def test_an_operator_answers_for_a_thread_and_the_thread_sees_the_rest(
+    shop: Workshop, connection: Connection
+) -> None:
+    text = (shop.directory / "agent.yaml").read_text()
+    asking = text.replace("approvers: [U123]", "answer_grace: 100ms").replace(
+        "harness: {", "harness: {human_in_the_loop: {enabled: true}, "
+    )
+    shop.write("agent.yaml", asking)
+    question = "{tool: ask_human_confirm, input: {question: Sure?}}"
+    shop.write("script.yaml", f"turns:\n  - call: [{question}]\n  - say: done\n")
+    await typing_in(shop.directory)("provision", "--apply", FISK_AI_NATS_URL=shop.url)
+    await shop.start(*SERVE)
+    gateway = BenchGateway(JetStream(connection), "billing")
+    turn = gateway.turn(THREAD, "slack:T1:C1:1", "go")
+    await gateway.publish(turn)
+    assert code_of(await gateway.ended(turn)) == "deferred"
+    call = gateway.read(turn).questions[-1].tool_use_id
+    answer = m.RequestAnswer(
+        **m.request_header(m.Sender(name="op"), "billing"),
+        session=turn.session,
+        answer=m.Answer(tool_use_id=call, kind="confirm", answer="confirmed", confirmed=True),
+    )
+    reply = await connection.request(
+        subjects.operator("billing"), codec.encode(answer), timeout_s=10
+    )
+    assert isinstance(codec.decode(reply.body), m.Ack)
+    async with asyncio.timeout(20):
+        while not isinstance(gateway.replies_in(turn)[-1].message, m.Result):
+            await gateway.catch_up(turn.thread_hash)
 
 
 async def test_a_terminal_and_info_work_with_a_file_of_turns_and_say_what_is_not_built(
