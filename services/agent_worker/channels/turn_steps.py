@@ -6,6 +6,7 @@ set, its fence and the session say how far it came. Rules: ``docs/reference/turn
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -51,6 +52,7 @@ NEWER_S: Final = 60.0
 """How long a turn of a later binding waits for a later worker."""
 
 CANCEL_TIMEOUT_S: Final = 5.0
+CANCEL_ATTEMPTS: Final = 5
 
 _CANCELED: Final = Ending("canceled", "canceled", "the turn was stopped before it ran")
 _POISON: Final = Ending(
@@ -154,17 +156,31 @@ class TurnSteps:
         await held.lease.terminate()
 
     async def _cancel(self, held: _Held, turn: Turn, cancel: Cancel) -> None:
-        """Stop a turn wherever it runs; one that runs nowhere is ended before it does."""
-        subject = subjects.cancel(self._terms.identity, cancel.request)
-        try:
-            await self._connection.request(
-                subject, codec.encode(cancel), timeout_s=CANCEL_TIMEOUT_S
-            )
-        except NoRespondersError:
-            newest = await self._newest(turn)
-            if newest is None or not headers.is_final(newest):
-                await self._end(held, turn, newest, _CANCELED, tries=0)
+        """Stop a turn wherever it runs; one that runs nowhere is ended before it does.
+
+        Between the question who runs it and its end somebody may take it: then ask again.
+        """
+        for left in reversed(range(CANCEL_ATTEMPTS)):
+            try:
+                if not await self._reaches(cancel):
+                    newest = await self._newest(turn)
+                    if newest is None or not headers.is_final(newest):
+                        await self._end(held, turn, newest, _CANCELED, tries=0)
+                break
+            except FencedError:
+                if not left or held.lease.lost.is_set():
+                    raise
         await self._settle(held)
+
+    async def _reaches(self, cancel: Cancel) -> bool:
+        """Say whether a worker that runs the turn was told to stop it."""
+        subject = subjects.cancel(self._terms.identity, cancel.request)
+        body = codec.encode(cancel)
+        try:
+            await self._connection.request(subject, body, timeout_s=CANCEL_TIMEOUT_S)
+        except NoRespondersError:
+            return False
+        return True
 
     async def _take(
         self, held: _Held, turn: Turn, request: RunRequest, newest: Stored | None
@@ -183,7 +199,7 @@ class TurnSteps:
             if number > turn_tries.LIMIT:
                 await self._give_up(held, turn, newest)
                 return
-            writer = self._writer(held, turn, newest, number, standing.last_seq)
+            writer = self._writer(turn, newest, number, standing.last_seq, lost=held.lease.lost)
             await self._run(held, turn, request, slot, writer, begun=newest is not None)
         finally:
             self._admission.release(slot)
@@ -297,20 +313,33 @@ class TurnSteps:
         self, held: _Held, turn: Turn, newest: Stored | None, ending: Ending, *, tries: int
     ) -> None:
         """End a set that this worker does not run, behind whatever is the newest of it."""
+        if held.lease.lost.is_set():
+            raise FencedError("the lease of a turn to be ended is over")
         journal = headers.number(newest.headers, headers.JOURNAL) if newest else 0
-        writer = self._writer(held, turn, newest, tries, journal)
+        # Whoever has the set by now may have it: this lease is none on that turn's run.
+        writer = self._writer(turn, newest, tries, journal, lost=asyncio.Event())
         request = _request_of(turn)
         sequence = codec.decode(newest.body).sequence if newest else 0
         reply_set = ReplySet(
             writer.publish, request, self._terms.identity, stream=False, sequence=sequence
         )
-        await reply_set.finish(terminal_of(reply_set, ending))
+        try:
+            async with asyncio.timeout(self._binding.lease_s / 2):
+                await reply_set.finish(terminal_of(reply_set, ending))
+        except TimeoutError as exc:
+            raise FencedError("the broker did not store the end of a turn in time") from exc
 
     async def _newest(self, turn: Turn) -> Stored | None:
         return await self._binding.js.newest(self._binding.replies, turn.reply_subject)
 
     def _writer(
-        self, held: _Held, turn: Turn, newest: Stored | None, number: int, journal: int
+        self,
+        turn: Turn,
+        newest: Stored | None,
+        number: int,
+        journal: int,
+        *,
+        lost: asyncio.Event,
     ) -> ReplyWriter:
         common = {
             **turn.place_headers(),
@@ -323,7 +352,7 @@ class TurnSteps:
             self._binding.replies,
             newest.seq if newest else 0,
             common,
-            lost=held.lease.lost,
+            lost=lost,
         )
 
 
