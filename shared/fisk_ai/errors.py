@@ -221,7 +221,7 @@ class NoJobError(JobError):
 
 
 class NoQueueError(JobError):
-    """The queue, or its consumer, does not exist."""
+    """The queue, its consumer or the stream of all jobs does not exist."""
 
     code = "no_queue"
 

@@ -19,7 +19,7 @@ from fisk_ai.a2a.messages import (
     Terminal,
     reply_header,
 )
-from fisk_ai.errors import MessageTooLargeError
+from fisk_ai.errors import MessageTooLargeError, PromptAbortedError
 from fisk_ai.jobs.processing import RetryJobError, TerminateJobError
 from fisk_ai.serving.contract import Outcome
 from fisk_ai.sessions.records import Reason
@@ -80,6 +80,12 @@ def answer_of(outcome: Outcome, asked: Asked) -> JobAnswer:
         raise TerminateJobError(
             "the run is waiting on a deferred tool result; answer session"
             f" {asked.session} tool_use {calls}, then retry this task"
+        )
+    if outcome.reason == "suspended" and isinstance(outcome.error, PromptAbortedError):
+        # Tried again it would park again, until its tries are used up.
+        raise TerminateJobError(
+            f"the run is waiting on an operator; approve or deny a call of session {asked.session},"
+            " then retry this task"
         )
     if outcome.reason == "suspended":
         raise RetryJobError("the run suspended and left a resumable session")

@@ -17,6 +17,7 @@ from fisk_ai.errors import ProtocolError
 from fisk_ai.jobs.job import Job
 from fisk_ai.jobs.processing import TerminateJobError
 from fisk_ai.serving.contract import Caller, Outcome, Work
+from fisk_ai.toolkit.prompter import Prompter
 
 _log = logging.getLogger("agent_worker.jobs")
 
@@ -48,14 +49,15 @@ def work_of(
     session: str,
     *,
     done: Callable[[Outcome], Awaitable[None]],
+    prompter: Prompter,
     lost: asyncio.Event,
     again: bool,
 ) -> Work:
     """Return the work of a job; ``again`` says that its item was delivered before.
 
-    Nobody can force a job or be asked about one: a prompt that was edited since it began must not
-    end it, and a question is answered as where nobody is there. What else a request may carry, a
-    token, replays, events, is for callers that listen, and passed over.
+    Nobody can force a job: a prompt that was edited since it began must not end it. Nobody is asked
+    about one, so that ``prompter`` denies, or parks the run for an operator. What else a request
+    may carry, a token, replays, events, is for callers that listen, and passed over.
     """
     return Work(
         id=job.id,
@@ -72,6 +74,7 @@ def work_of(
         claimed_by=job.id,
         budget=budget_of(request.budget),
         caller=Caller(name=request.sender.name),
+        prompter=prompter,
         traceparent=request.traceparent,
         lost=lost,
     )

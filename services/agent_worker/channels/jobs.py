@@ -14,7 +14,14 @@ from agent_worker.channels.job_endings import Asked, JobAnswer, answer_of
 from agent_worker.channels.job_requests import request_of, work_of
 from fisk_ai.bus.jetstream import JetStream
 from fisk_ai.config.expose import Jobs
-from fisk_ai.errors import BusError, FiskError, JobError, SetupError
+from fisk_ai.errors import (
+    AbsentError,
+    BusError,
+    FiskError,
+    JobError,
+    NoQueueError,
+    SetupError,
+)
 from fisk_ai.jobs.processing import LeaseOverError, Processing, RetryJobError, Try
 from fisk_ai.jobs.processor import Processor
 from fisk_ai.jobs.queue import join, open_items
@@ -22,6 +29,7 @@ from fisk_ai.jobs.store import JobStore
 from fisk_ai.serving.contract import Outcome, Work
 from fisk_ai.serving.log import get_logger
 from fisk_ai.sessions.ids import session_id_for_job
+from fisk_ai.toolkit.prompter import absent
 
 LEAST_RUN_TIME_S = 20.0
 """A shorter lease leaves too little of it to end a run that lost it."""
@@ -52,6 +60,7 @@ class JobsChannel:
         self._workers = jobs.workers
         self._max_payload = jobs.max_payload
         self._context = jobs.nats_context
+        self._prompter = absent(jobs.approvals)
         self._storage = storage
         self._hand_over = HandOver()
         self._closing = False
@@ -71,7 +80,8 @@ class JobsChannel:
         """Connect and look at the queue; nothing is taken before the first :meth:`next`.
 
         Raises:
-            ConfigError, SetupError: the broker or the queue is not there, or cannot be used.
+            AbsentError: the queue, or what belongs to it, is not there.
+            ConfigError, SetupError: the broker is not there, or one of them cannot be used.
         """
         js = await self._storage.queues(self._context)
         queue = self._queue
@@ -79,7 +89,8 @@ class JobsChannel:
             terms = await join(js, queue)
             items = await open_items(js, queue)
         except (JobError, BusError) as exc:
-            raise SetupError(
+            refused = AbsentError if isinstance(exc, NoQueueError) else SetupError
+            raise refused(
                 f'building the jobs endpoint: connecting to queue "{queue}": {exc}',
                 key="expose.agent.jobs.queue",
             ) from exc
@@ -147,6 +158,7 @@ class JobsChannel:
             request,
             asked.session,
             done=done,
+            prompter=self._prompter,
             lost=tried.lease.lost,
             again=tried.deliveries > 1,
         )

@@ -20,14 +20,12 @@ from fisk_ai.errors import ConfigError
 class Unbuilt:
     """A key that cannot be granted yet; it covers every key below it.
 
-    ``is_set`` tells whether a configuration asks for it; ``remedy`` says what to do instead;
-    ``value`` is the one word that is not built, where the key's other words are.
+    ``is_set`` tells whether a configuration asks for it; ``remedy`` says what to do instead.
     """
 
     key: str
     is_set: Callable[[Config], object]
     remedy: str = "remove it"
-    value: str = ""
 
 
 CONSUMED: Final[dict[str, str]] = {
@@ -82,6 +80,7 @@ CONSUMED: Final[dict[str, str]] = {
             "expose.agent.jobs.workers",
             "expose.agent.jobs.nats_context",
             "expose.agent.jobs.max_payload",
+            "expose.agent.jobs.approvals",
             "expose.agent.slack.workers",
             "expose.agent.slack.events",
         )
@@ -124,12 +123,6 @@ _SWITCH_OFF: Final = "remove the block or set enabled: false"
 UNBUILT: Final = (
     Unbuilt("mcp_clients", lambda c: c.mcp_clients, _REMOVE_ENTRIES),
     Unbuilt("expose.agent.mcp", lambda c: c.expose.agent.mcp, _REMOVE_BLOCK),
-    Unbuilt(
-        "expose.agent.jobs.approvals",
-        lambda c: (j := c.expose.agent.jobs) and j.approvals != "deny",
-        'set it to "deny"',
-        value="park",
-    ),
     Unbuilt("expose.agent.web", lambda c: c.expose.agent.web, _REMOVE_BLOCK),
     Unbuilt("harness.knowledge", lambda c: c.harness.knowledge.enabled, _SWITCH_OFF),
     Unbuilt("telemetry", lambda c: c.telemetry.enabled, _SWITCH_OFF),
@@ -170,5 +163,4 @@ def refuse_unbuilt(config: Config, *, below: str = "") -> None:
 
 
 def _refusal(entry: Unbuilt) -> ConfigError:
-    what = f'{entry.key} "{entry.value}"' if entry.value else entry.key
-    return ConfigError(f"{what} is not built yet: {entry.remedy}", key=entry.key)
+    return ConfigError(f"{entry.key} is not built yet: {entry.remedy}", key=entry.key)

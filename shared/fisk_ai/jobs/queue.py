@@ -55,11 +55,11 @@ async def join(js: JetStream, queue: str) -> Terms:
     """Look at the storage of ``queue`` and return its terms; nothing is made.
 
     Raises:
-        NoQueueError: the queue or its consumer is not there.
-        JobError: the stream of jobs is not there, or the queue names no run time.
+        NoQueueError: the queue, its consumer or the stream of jobs is not there.
+        JobError: the queue names no run time.
         BusError: the broker cannot be asked.
     """
-    await _require(js, names.JOBS_STREAM, JobError(MISSING))
+    await _require(js, names.JOBS_STREAM, NoQueueError(MISSING))
     await _require(js, names.queue_stream(queue), _absent("queue not found", queue))
     config = (await _consumer(js, queue)).config
     if config.ack_wait <= 0:

@@ -7,14 +7,17 @@ from dataclasses import replace
 
 import pytest
 
+from agent_worker.operators.recording import record
 from fisk_ai.a2a import codec
-from fisk_ai.a2a.messages import Cancel, ErrorTerminal, Sender, request_header
+from fisk_ai.a2a.messages import Answer, Cancel, ErrorTerminal, Sender, request_header
 from fisk_ai.a2a.queued import answer_in, request_in, terminal_in
+from fisk_ai.agent.waiting import waiting
 from fisk_ai.bus.broker import Broker
 from fisk_ai.errors import DeferredError, SetupError, TaskError
 from fisk_ai.jobs.job import Job
 from fisk_ai.jobs.store import Entry
 from fisk_ai.llm.model import TextBlock
+from fisk_ai.sessions.fold import fold
 from fisk_ai.sessions.records import Meta
 from fisk_ai.testing.agent import call, say
 from fisk_ai.testing.broker import connected
@@ -145,6 +148,28 @@ async def test_nobody_can_be_asked_so_that_a_gate_denies(bench: JobBench) -> Non
     await bench.submit()
     assert answer_in(await bench.reaches()).text == "Not allowed."
     assert tool.calls == []
+
+
+async def test_a_gate_parks_the_job_until_an_operator_decided_and_it_is_tried_again(
+    bench: JobBench,
+) -> None:
+    tool = FakeTool(name="rm", own_tags=GATED)
+    park: dict[str, object] = {"approvals": "park"}
+    serving = await bench.serve(call(("u1", "rm")), say("Gone."), tools=[tool], jobs=park)
+    await bench.submit()
+    job = await bench.reaches()
+    assert (job.state, tool.calls) == ("terminated", [])
+    assert job.last_err == (
+        f"{PREFIX}the run is waiting on an operator; approve or deny a call of session"
+        f" {bench.session()}, then retry this task"
+    )
+    records = await bench.runs.records(bench.session())
+    (item,) = waiting(records, fold(records))
+    approval = Answer(tool_use_id="u1", kind="approve", answer="choice", choice="once")
+    await record(bench.runs, bench.session(), item, approval)
+    await bench.queue.store.retry("one", QUEUE)
+    assert answer_in(await bench.reaches("complete")).text == "Gone."
+    assert (len(tool.calls), len(serving.model.requests)) == (1, 2)
 
 
 async def test_a_drain_parks_the_run_and_another_worker_goes_on_with_it(bench: JobBench) -> None:

@@ -208,7 +208,7 @@ async def test_a_worker_without_its_queue_does_not_start_and_says_what_is_missin
 ) -> None:
     config = shop.directory / "agent.yaml"
     config.write_text(config.read_text().replace("jobs: {}", "jobs: {queue: OTHER}"))
-    worker = await shop.start(*NO_FLAG)
+    worker = await shop.start(*NO_FLAG, environ={"FISK_AI_START_TIMEOUT": "1s"})
     assert worker.error.startswith(
         'building the jobs endpoint: connecting to queue "OTHER": queue not found; create it'
     )

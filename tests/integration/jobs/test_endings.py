@@ -18,6 +18,7 @@ from fisk_ai.jobs.job import Job
 from fisk_ai.jobs.processing import RetryJobError, TerminateJobError
 from fisk_ai.serving.contract import Caller, Outcome
 from fisk_ai.text.clock import rfc3339_now
+from fisk_ai.toolkit.prompter import DefaultDenyPrompter
 
 JOB = Submission(prompt="Well?", caller="tester", job_id="one", context="here").job()
 REQUEST = request_in(JOB)
@@ -123,11 +124,12 @@ def test_a_run_of_a_job_may_be_forced_and_asks_nobody_but_follows_nothing() -> N
         tool_hints=("ls",),
         traceparent="00-1-2-01",
     )
-    work = work_of(JOB, request, "j-1", done=done, lost=lost, again=True)
+    asks = DefaultDenyPrompter()
+    work = work_of(JOB, request, "j-1", done=done, prompter=asks, lost=lost, again=True)
     assert (work.id, work.claimed_by, work.prompt, work.context) == ("one", "one", "Well?", "here")
     assert (work.caller, work.budget) == (Caller(name="tester"), Budget())
     assert (work.traceparent, work.human_paced) == ("00-1-2-01", False)
-    assert not work.prompter.can_prompt()
+    assert work.prompter is asks
     checkpoint = work.checkpoint
     assert checkpoint is not None
     assert (checkpoint.resume_id, checkpoint.create_if_missing) == ("j-1", True)

@@ -133,10 +133,6 @@ def test_a_working_key_is_read_outside_the_configuration(
             "expose.agent.web is not built yet: remove the block",
         ),
         (
-            "expose: {agent: {jobs: {approvals: park}}}",
-            'expose.agent.jobs.approvals "park" is not built yet: set it to "deny"',
-        ),
-        (
             "harness: {knowledge: {enabled: true}}",
             "harness.knowledge is not built yet: remove the block or set enabled: false",
         ),
@@ -199,6 +195,7 @@ def test_each_unbuilt_key_has_its_refusal_in_the_table_above() -> None:
         "expose: {agent: {tools: {include: {}, exclude: {tools: []}}}}",
         "expose: {agent: {a2a: {serve_tools: false, max_concurrent_tools: 0, tool_timeout: ''}}}",
         "expose: {agent: {a2a: {prompts: {approve: operator, approvals: park}}}}",
+        "expose: {agent: {jobs: {approvals: park}}}",
         "harness: {human_in_the_loop: {enabled: false}, tools: []}",
         "harness: {knowledge: {enabled: false, paths: [a], embeddings: {model: m, timeout: 5s}}}",
         "harness: {knowledge: {citations: [{pattern: a, replace: b}]}}",

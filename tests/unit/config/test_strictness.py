@@ -213,7 +213,7 @@ def test_a_slip_of_the_pen_is_explained_without_the_parser_s_words(
         ("llm: {script: x}", '"llm.options.script"'),
         (
             "expose: {agent: {approvals: deny}}",
-            '"expose.agent.a2a.prompts.approvals"',
+            '"expose.agent.a2a.prompts.approvals" or "expose.agent.jobs.approvals"',
         ),
         ("expose: {agent: {a2a: {approvals: deny}}}", '"expose.agent.a2a.prompts.approvals"'),
     ],

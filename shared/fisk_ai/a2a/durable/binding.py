@@ -24,7 +24,7 @@ from fisk_ai.bus.jetstream import NO_CONSUMER, JetStream
 from fisk_ai.bus.pulling import NANOSECONDS
 from fisk_ai.bus.stream_info import StreamConfig
 from fisk_ai.bus.wishes import LAYOUT
-from fisk_ai.errors import BusError, SetupError, StreamError
+from fisk_ai.errors import AbsentError, BusError, SetupError, StreamError
 
 IDENTITY_LIMIT: Final = 64
 """Characters of an identity that has durable turns: it is part of names of consumers."""
@@ -67,7 +67,8 @@ async def bind(js: JetStream, identity: str, channel: Channel, *, key: str) -> B
     """Look at everything that the turns of a channel need; ``key`` is what asked for them.
 
     Raises:
-        SetupError: something is missing, is there twice, or could lose a turn; says what to do.
+        AbsentError: something is missing; says what to do.
+        SetupError: something is there twice, or could lose a turn; likewise.
     """
     if len(identity) > IDENTITY_LIMIT:
         raise SetupError(
@@ -101,7 +102,8 @@ async def stream_of(js: JetStream, subject: str, *, key: str) -> str:
     """Name the one stream that takes ``subject``.
 
     Raises:
-        SetupError: there is none, or there are two.
+        AbsentError: there is none.
+        SetupError: there are two, or the broker does not say.
     """
     try:
         names = await js.streams_of(subject)
@@ -110,7 +112,8 @@ async def stream_of(js: JetStream, subject: str, *, key: str) -> str:
     if len(names) == 1:
         return names[0]
     found = f"{len(names)} streams take it ({', '.join(names)})" if names else "no stream takes it"
-    raise SetupError(
+    refused = SetupError if names else AbsentError
+    raise refused(
         f'durable turns need one stream for "{subject}", and {found}; see what is needed with:'
         " fisk-ai provision",
         key=key,
@@ -140,7 +143,8 @@ class _Look:
         except StreamError as exc:
             if exc.err_code != NO_CONSUMER:
                 raise self._unusable(stream, str(exc)) from exc
-            raise self._unusable(stream, f"it has no consumer {name}") from exc
+            absent = self._unusable(stream, f"it has no consumer {name}")
+            raise AbsentError(str(absent), key=absent.key) from exc
         except BusError as exc:
             raise self._unusable(stream, str(exc)) from exc
         for fault in _consumer_faults(found.config, name, subject):
