@@ -126,8 +126,8 @@ async def test_a_turn_whose_session_has_its_request_is_retried_as_a_resume(
     await fleet.gateway.ended(turn)
     await fleet.settled()
     await bury(fleet, turn)
-    assert (await run("retry", turn.event)).code == 0
     first.model.queue(say("done"))
+    assert (await run("retry", turn.event)).code == 0
     again = fleet.gateway.turn(THREAD, f"{turn.event}#2")
     found = await fleet.gateway.ended(again)
     assert isinstance(found.terminal, m.Result)
