@@ -37,6 +37,11 @@ class TurnPull:
         self._pull: Pull | None = None
         self._fault = ""
 
+    @property
+    def fault(self) -> str:
+        """Why no turn is taken at present, empty while turns are."""
+        return self._fault
+
     async def open(self) -> None:
         """Make the way on which turns come; raises BusError."""
         self._pull = await open_pull(self._binding.js.connection, self._binding.pull_subject)

@@ -118,6 +118,10 @@ class TurnsChannel:
             raise ChannelDoneError("the channel was closed")
         return work
 
+    def unready(self) -> str:
+        """Say what keeps turns from being taken, nothing while they are."""
+        return self._pull.fault if self._pull is not None else ""
+
     async def publish(self, request: RequestAnswer | RequestResume) -> None:
         """Queue what an operator decided about a session, so that its thread sees the rest.
 

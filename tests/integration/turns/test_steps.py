@@ -375,7 +375,7 @@ async def test_turns_wait_while_the_sessions_are_away_and_then_all_are_done(
     fleet: Fleet, caplog: pytest.LogCaptureFixture
 ) -> None:
     count = 12
-    await fleet.serve(model(*(say("done") for _ in range(count))), slack={"workers": 4})
+    worker = await fleet.serve(model(*(say("done") for _ in range(count))), slack={"workers": 4})
     await fleet.js.api("STREAM.DELETE.RUNS", {}, msgspec.Raw)
     async with asyncio.timeout(15):
         while "no turn is taken" not in caplog.text:  # what was asked for before stands a while
@@ -386,6 +386,8 @@ async def test_turns_wait_while_the_sessions_are_away_and_then_all_are_done(
     ]
     await fleet.gateway.publish(*turns)
     assert await fleet.delivered() == 0
+    assert isinstance(worker.channel, TurnsChannel)
+    assert "RUNS" in worker.channel.unready()
     await provision(fleet.js, wishes()[0])
     for turn in turns:
         found = await fleet.gateway.ended(turn)
