@@ -137,10 +137,11 @@ class Books:
         books, started = cls(), _pids(calls)
         for row in await store.list(Filter()):
             books.sessions += 1
-            books._add(row.run_id, await store.records(row.run_id), started)
+            books.add(row.run_id, await store.records(row.run_id), started)
         return books
 
-    def _add(self, session: str, records: Sequence[Record], started: dict[str, list[str]]) -> None:
+    def add(self, session: str, records: Sequence[Record], started: dict[str, list[str]]) -> None:
+        """Compare one session; ``started`` are the process ids of each call, in their order."""
         seen: set[str] = set()
         for record in records:
             if not isinstance(record.payload, ToolResult):

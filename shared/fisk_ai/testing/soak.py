@@ -148,8 +148,9 @@ class Soak:
     async def _kill_until(self, end: float) -> None:
         while (left := end - time.monotonic()) > 0:
             await asyncio.sleep(min(left, self._random.uniform(*PAUSES_S)))
-            if self._random.random() < BROKER_SHARE:
-                await self._kill_broker()
+            is_broker = self._random.random() < BROKER_SHARE
+            if not self.report.broker_kills or (self.report.worker_kills and is_broker):
+                await self._kill_broker()  # first, so that the shortest soak has both
             else:
                 await self._kill_worker()
 

@@ -15,7 +15,6 @@ from fisk_ai.testing.soak import soak
 
 LENGTH_S = 8.0
 SEED = 11
-"""Kills workers and the broker within the first seconds."""
 
 
 @pytest.mark.fault
