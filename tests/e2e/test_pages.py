@@ -131,11 +131,9 @@ def test_an_agent_is_tested_with_a_script(tmp_path: Path) -> None:
     assert "1 passed" in tested[1]
 
 
-def test_a_fleet_is_provisioned_prompted_and_survives_the_death_of_a_worker(
-    tmp_path: Path,
-) -> None:
+def test_a_fleet_works_answers_and_survives_the_death_of_a_worker(tmp_path: Path) -> None:
     try:
-        _, provisioned, _, discovered, answered, killed, told, ended = follow(
+        _, provisioned, _, discovered, worked, typed, answered, asked, killed, told, ended = follow(
             HOW_TO / "run-a-fleet.md", tmp_path
         )
     finally:
@@ -145,7 +143,11 @@ def test_a_fleet_is_provisioned_prompted_and_survives_the_death_of_a_worker(
     assert "nats stream add DESK_RUNS" in provisioned[1]
     assert "DESK_RUNS: created" in provisioned[2]
     assert discovered[1].startswith("Agent desk:")
+    assert worked[1].startswith("All is well.\n")
+    assert "nightly" in worked[1]
+    assert typed[1] == "All is well.\n"
     assert answered[1] == "All is well.\n"
+    assert asked[1].endswith("recorded\nThe logs may be pruned.\n")
     assert killed[1] == "The migration would work.\n"
     assert told[1].count("completed") >= 2
     assert "2 databases would be migrated" in told[1]
