@@ -61,8 +61,8 @@ def running(session: Session) -> str:
 
 
 _WHERE = (
-    "without a root_directory an agent works where its run was started: its commands and its "
-    "memory are there, so type it there"
+    "type it in the folder where the run was started, which an agent without a root_directory"
+    " works in"
 )
 """No session says where that was."""
 
@@ -88,18 +88,17 @@ class Advice:
         yield f"{lead}: {self._command(verb, item)}{_ANSWERS[item.kind]}"
 
     def resume(self) -> list[str]:
-        """Return the command that goes on, and what only the person knows that it needs."""
+        """Return the command that goes on, and line by line what only the person knows of it."""
         resume = command_of(("run", "--resume", self.session.run_id), self.arguments)
         notes: list[str] = []
         if self.session.state.meta.fingerprint.provider == SCRIPTED:
             resume += " --script FILE"
-            notes.append("FILE is the script that played its model")
+            notes.append("FILE is the script that played the model")
         if not self.arguments.config:
             notes.append("run it beside the agent's agent.yaml, or add --config with that file")
         if not self.arguments.root_dir and not resume.startswith("cd "):
             notes.append(_WHERE)
-        lines = [f"resume with: {resume}"]
-        return [*lines, "; ".join(notes)] if notes else lines
+        return [f"resume with: {resume}", *notes]
 
     def _command(self, verb: str, item: Waiting) -> str:
         words: Sequence[str] = ("session", verb, self.session.run_id, label(item.tool_use_id))

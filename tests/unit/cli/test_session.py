@@ -22,9 +22,12 @@ _NOT_A_PERSONS = (
     "fisk_ai.sessions.supply.supply"
 )
 _NEEDED = (
-    "FILE is the script that played its model; run it beside the agent's agent.yaml, or add "
-    "--config with that file; without a root_directory an agent works where its run was started: "
-    "its commands and its memory are there, so type it there"
+    "FILE is the script that played the model",
+    "run it beside the agent's agent.yaml, or add --config with that file",
+    (
+        "type it in the folder where the run was started, which an agent without a root_directory"
+        " works in"
+    ),
 )
 
 
@@ -145,7 +148,7 @@ def test_a_session_is_shown_as_a_document(store: Path, capsys: pytest.CaptureFix
         '    c2 (in doubt): say(message:"Moo")',
         f"      {IN_DOUBT}",
         f"    resume with: fisk-ai run --resume newer --state-dir {store} --script FILE",
-        f"    {_NEEDED}",
+        *(f"    {line}" for line in _NEEDED),
         "",
         "  Prompt:",
         "",

@@ -83,14 +83,15 @@ def test_an_answer_is_recorded_as_the_tool_would_have_given_it(
     assert printed.out == "recorded\n"
     assert last(tmp_path) == ToolResult(tool_use_id=call, result=ToolResultBlock(call, content))
     assert len(records(tmp_path)) == len(QUESTIONS) + 2
-    *waiting, resume, needed = printed.err.splitlines()
+    *waiting, resume, script, beside, there = printed.err.splitlines()
     said = [line for line in waiting if not line.startswith("  ")]
     assert [line.split()[:3] for line in said] == [
         ["still", "waiting:", other] for other in ("q1", "q2", "q3", "q4") if other != call
     ]
     assert resume == f"resume with: fisk-ai run --resume one --state-dir {tmp_path} --script FILE"
-    assert needed.startswith("FILE is the script that played its model; run it beside the agent's")
-    assert needed.endswith("its commands and its memory are there, so type it there")
+    assert script == "FILE is the script that played the model"
+    assert beside.startswith("run it beside the agent's agent.yaml")
+    assert there.startswith("type it in the folder where the run was started")
 
 
 def test_the_only_question_needs_no_name(
@@ -164,7 +165,7 @@ def test_an_approval_is_bound_to_the_arguments_that_were_printed(
     assert printed.err.splitlines()[0] == '-> rm(n:1.0, path:"/x")'
     assert "configuration of the run that goes on" in printed.err.splitlines()[1]
     assert "at a terminal; where nobody can be asked, the call is denied" in printed.err
-    assert printed.err.splitlines()[-2].startswith("resume with: fisk-ai run --resume one ")
+    assert printed.err.splitlines()[-4].startswith("resume with: fisk-ai run --resume one ")
     digest = args_sha256("rm", REMOVE)
     assert last(tmp_path) == CallApproval(tool_use_id="g1", tool_name="rm", args_sha256=digest)
     state = asyncio.run(FileStore(tmp_path).load("one"))
@@ -293,9 +294,10 @@ def test_the_hint_finds_the_session_again_by_its_configuration(
     )
     write_file(tmp_path, "one", *GATED)
     assert main(["session", "approve", "--config", str(config), "one", "g1"]) == 0
-    resume, needed = capsys.readouterr().err.splitlines()[-2:]
+    resume, script, there = capsys.readouterr().err.splitlines()[-3:]
     assert resume == f"resume with: fisk-ai run --resume one --config '{config}' --script FILE"
-    assert needed.startswith("FILE is the script that played its model; without a root_directory ")
+    assert script == "FILE is the script that played the model"
+    assert there.startswith("type it in the folder where the run was started")
 
 
 def test_a_damaged_session_is_named_by_every_verb(
@@ -330,7 +332,7 @@ def test_whoever_decides_is_told_all_that_still_waits_and_what_decides_it(
     write_file(tmp_path, "one", *BATCH)
     assert session(tmp_path, "answer", "one", "--confirm", "yes") == 0
     decides = f"decide with: fisk-ai session approve one g1 --state-dir {tmp_path}"
-    assert capsys.readouterr().err.splitlines()[:-2] == [
+    assert capsys.readouterr().err.splitlines()[:-4] == [
         "still waiting: q2 (confirm, unasked) Sure?",
         f"  {UNASKED}",
         'still waiting: g1 (approve) rm(n:1.0, path:"/x")',
