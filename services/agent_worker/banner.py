@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import cast
 
@@ -66,7 +67,8 @@ def show(found: Sequence[Section], log: BoundLogger, *, as_text: bool) -> None:
     for section in found:
         facts = {name: value for name, value in section.facts.items() if value not in ("", None)}
         if as_text:
-            print(_lines(section.heading, facts), file=sys.stderr)  # noqa: T201 - it is for a person
+            with suppress(OSError):  # as with every other line that nobody can read
+                print(_lines(section.heading, facts), file=sys.stderr)  # noqa: T201 - for a person
             continue
         log.info(section.heading, **{_key(name): value for name, value in facts.items()})
 

@@ -94,7 +94,7 @@ async def test_a_worker_without_the_streams_is_refused_with_the_command_that_mak
     types = typing_in(shop.directory)
     await types("provision", "--apply", FISK_AI_NATS_URL=shop.url)
     await JetStream(connection).api("STREAM.DELETE.FISK_AI_REPLY", {}, dict)
-    worker = await shop.start(*SERVE)
+    worker = await shop.start(*SERVE, environ={"FISK_AI_START_TIMEOUT": "1s"})
     assert await worker.ended() == 1
     assert "choria.fisk-ai.reply.billing.slack" in worker.error
     assert "fisk-ai provision" in worker.error

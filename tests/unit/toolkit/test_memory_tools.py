@@ -172,6 +172,7 @@ async def test_results_are_compact_json_in_a_fixed_order(store: Strict) -> None:
 async def test_a_memory_without_a_description_reads_without_one(
     store: Strict, tmp_path: Path
 ) -> None:
+    (tmp_path / "memory").mkdir()
     (tmp_path / "memory" / "k.md").touch()
     assert await call(store, "memory_read", key="k") == '{"found":true,"key":"k","content":""}'
 
@@ -205,7 +206,7 @@ async def test_a_key_that_exists_is_told_with_its_description_and_grants_nothing
 async def test_a_key_that_exists_without_a_description_is_told_without_one(
     store: Strict, tmp_path: Path
 ) -> None:
-    (tmp_path / "memory" / "k.md").mkdir()  # nothing that could be read, either
+    (tmp_path / "memory" / "k.md").mkdir(parents=True)  # nothing that could be read, either
     result = json.loads(await call(store, "memory_write", key="k", description="d", content="2"))
     assert result["reason"].startswith('memory "k" exists already; ')
 

@@ -41,8 +41,8 @@ QUEUE_LIMIT: Final = 1_000
 REPLIES_LIMIT: Final = 5_000
 """Messages of one subject."""
 
-REPLY_BYTES: Final = 2 * 1024**3
-DEAD_BYTES: Final = 256 * 1024**2
+REPLY_GIB: Final = 2
+DEAD_MIB: Final = 256
 
 _HOUR_S: Final = 3_600
 _DAY_S: Final = 24 * _HOUR_S
@@ -103,11 +103,11 @@ _KINDS: Final = {
             "discard": "old",
             "max_msgs_per_subject": REPLIES_LIMIT,
             "max_age": _DAY_S * NANOSECONDS,
-            "max_bytes": REPLY_BYTES,
+            "max_bytes": REPLY_GIB * 1024**3,
             "duplicate_window": 600 * NANOSECONDS,
         },
         flags=(
-            f"--retention=limits --discard=old --max-age=24h --max-bytes={REPLY_BYTES}"
+            f"--retention=limits --discard=old --max-age=24h --max-bytes={REPLY_GIB}G"
             f" --max-msgs-per-subject={REPLIES_LIMIT} --dupe-window=10m"
         ),
         exact=_EXACT,
@@ -121,10 +121,10 @@ _KINDS: Final = {
             "discard": "new",
             "max_msgs_per_subject": -1,
             "max_age": 0,
-            "max_bytes": DEAD_BYTES,
+            "max_bytes": DEAD_MIB * 1024**2,
             "duplicate_window": _HOUR_S * NANOSECONDS,
         },
-        flags=f"--retention=limits --discard=new --max-bytes={DEAD_BYTES} --dupe-window=1h",
+        flags=f"--retention=limits --discard=new --max-bytes={DEAD_MIB}M --dupe-window=1h",
         exact=_EXACT,
         bounded=("max_bytes",),
     ),
