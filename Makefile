@@ -25,7 +25,7 @@ demo: $(READY) ## Run the offline example: an agent answers on stdout
 		"tell me a joke"
 
 test: $(READY) ## Run every test but the benchmarks
-	@$(PYTEST) -n 2 --dist loadfile -m "not benchmark" $(ARGS)
+	@$(PYTEST) -n 3 --dist loadfile -m "not benchmark" $(ARGS)
 
 check: $(READY) ## Check formatting, lint, types, imports, spelling and the list of behaviours
 	@sh scripts/check.sh $(BIN)
