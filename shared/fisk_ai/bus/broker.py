@@ -31,6 +31,7 @@ from fisk_ai import secrecy
 from fisk_ai.bus import server_config, signals
 from fisk_ai.bus.owner import die_with_parent
 from fisk_ai.errors import SetupError
+from fisk_ai.text.trim import last_bytes
 
 BINARY_VARIABLE = "FISK_AI_NATS_SERVER"
 
@@ -286,7 +287,8 @@ def listening_at(directory: Path, pid: int) -> str | None:
 
 def _log_tail(private: Path) -> str:
     try:
-        lines = (private / "log").read_bytes()[-LOG_TAIL_BYTES:].decode(errors="replace")
+        log = (private / "log").read_bytes()
+        lines = last_bytes(log, LOG_TAIL_BYTES).decode(errors="replace")
     except OSError:
         lines = ""
     said = " | ".join(line.strip() for line in lines.splitlines()[-5:])

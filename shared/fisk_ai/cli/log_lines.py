@@ -12,6 +12,7 @@ import sys
 from typing import Final
 
 from fisk_ai.text.sanitise import for_display
+from fisk_ai.text.trim import AROUND_BYTES, first_bytes
 
 LINE_LIMIT_BYTES: Final = 65_536
 """A longer line is told in pieces, so that none holds up the others."""
@@ -44,8 +45,9 @@ async def relay(descriptor: int, name: str) -> None:
     try:
         while chunk := await reader.read(_CHUNK_BYTES):
             *lines, left = (left + chunk).split(b"\n")
-            if len(left) > LINE_LIMIT_BYTES:
-                lines, left = [*lines, left], b""
+            if len(left) >= LINE_LIMIT_BYTES + AROUND_BYTES:
+                piece = first_bytes(left, LINE_LIMIT_BYTES)
+                lines, left = [*lines, piece], left[len(piece) :]
             _print(lines, name)
         _print([left] if left else [], name)
     finally:

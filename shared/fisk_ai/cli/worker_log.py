@@ -10,6 +10,7 @@ import re
 from typing import IO
 
 from fisk_ai.text.sanitise import for_display, for_terminal
+from fisk_ai.text.trim import AROUND_BYTES, last_bytes
 
 TAIL_BYTES = 4_000
 TRACEBACK_BYTES = 64_000
@@ -56,5 +57,6 @@ def _place(frames: str, program: str) -> str:
 def _end_of(log: IO[bytes] | None, size_bytes: int) -> str:
     if log is None:
         return ""
-    start = max(0, os.fstat(log.fileno()).st_size - size_bytes)
-    return os.pread(log.fileno(), size_bytes, start).decode("utf-8", "replace")
+    start = max(0, os.fstat(log.fileno()).st_size - size_bytes - AROUND_BYTES)
+    end = os.pread(log.fileno(), size_bytes + AROUND_BYTES, start)
+    return last_bytes(end, size_bytes).decode("utf-8", "replace")

@@ -8,8 +8,12 @@ import os
 import termios
 from typing import TextIO
 
+from fisk_ai.text.trim import AROUND_BYTES, first_bytes
+
 LINE_LIMIT_BYTES = 65_536
 """A typed line beyond this is cut: nobody types it, and a paste must not fill memory."""
+
+_READ_BYTES = LINE_LIMIT_BYTES + AROUND_BYTES
 
 
 class Keyboard:
@@ -48,12 +52,13 @@ class Keyboard:
             chunk = await self._chunk()
             if not chunk:
                 raise EOFError
-            self._typed += chunk[: LINE_LIMIT_BYTES - len(self._typed)]
-            if len(self._typed) >= LINE_LIMIT_BYTES:
+            self._typed += chunk[: _READ_BYTES - len(self._typed)]
+            if len(self._typed) >= _READ_BYTES:
                 self._typed += b"\n"
         line, _, rest = bytes(self._typed).partition(b"\n")
         self._typed = bytearray(rest)
-        return line.decode("utf-8", "replace").rstrip("\r")
+        kept = first_bytes(line, LINE_LIMIT_BYTES)
+        return kept.decode("utf-8", "replace").rstrip("\r")
 
     async def _chunk(self) -> bytes:
         loop = asyncio.get_running_loop()

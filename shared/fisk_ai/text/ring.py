@@ -5,6 +5,8 @@ Rules: ``docs/reference/text.md``.
 
 from __future__ import annotations
 
+from fisk_ai.text.trim import AROUND_BYTES, first_bytes, last_bytes
+
 MARKER = b"\n...[output truncated]...\n"
 """Stands where bytes were dropped; models are told of it by this text alone."""
 
@@ -37,17 +39,20 @@ class RingBuffer:
     def write(self, data: bytes) -> None:
         """Take the next bytes of the stream."""
         self._total += len(data)
-        self._head += data[: self._head_bytes - len(self._head)]
-        self._tail += data[-self._tail_bytes :]
-        if len(self._tail) > 2 * self._tail_bytes:
-            del self._tail[: -self._tail_bytes]
+        self._head += data[: self._head_bytes + AROUND_BYTES - len(self._head)]
+        needed = self._tail_bytes + AROUND_BYTES
+        self._tail += data[-needed:]
+        if len(self._tail) > 2 * needed:
+            del self._tail[:-needed]
 
     def render(self) -> tuple[bytes, bool]:
         """Return what is kept, and whether anything was dropped.
 
-        A cut stream gives as many bytes as the largest whole one, and the marker between them.
+        A cut stream gives as many bytes as the largest whole one, and the marker between them. What
+        a cut would split of a character is dropped with the middle; other bytes are cut where they
+        are.
         """
         if self._total <= self._head_bytes:
             return bytes(self._head), False
-        front = self._head[: self._head_bytes - self._tail_bytes]
-        return bytes(front + MARKER + self._tail[-self._tail_bytes :]), True
+        front = first_bytes(bytes(self._head), self._head_bytes - self._tail_bytes)
+        return front + MARKER + last_bytes(bytes(self._tail), self._tail_bytes), True

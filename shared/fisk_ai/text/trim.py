@@ -1,4 +1,4 @@
-"""Cutting text by bytes without cutting a character or leaving a block of code open.
+"""Cutting text, and bytes that will be text, without cutting a character or leaving code open.
 
 Rules: ``docs/reference/text.md``.
 """
@@ -13,6 +13,10 @@ _FENCE = re.compile(
     r"^(?P<lead>(?:[ \t]|[-*+][ \t]|\d{1,9}[.)][ \t])*+)(?P<fence>`{3,}|~{3,})(?P<info>[^\r\n]*)",
     re.MULTILINE,
 )
+_LONGEST_BYTES = 4
+AROUND_BYTES = _LONGEST_BYTES - 1
+"""How far a character of UTF-8 may reach beyond a cut through it, to either side."""
+
 _DEEPER = 4
 """Blanks by which a fence inside a block of code is taken for code."""
 
@@ -23,6 +27,36 @@ def utf8_prefix(s: str, max_bytes: int) -> str:
         return ""
     encoded = clean_surrogates(s).encode()
     return encoded[:max_bytes].decode(errors="ignore")
+
+
+def _around(data: bytes, at: int) -> tuple[int, int]:
+    """Return where the character begins and ends that a cut of ``data`` at ``at`` would go through.
+
+    Both are ``at`` where it goes through none, or through bytes that are not UTF-8.
+    ``AROUND_BYTES`` on each side of the cut are looked at; a stream has to have them at hand.
+    """
+    for start in range(max(0, at - AROUND_BYTES), at):
+        for end in range(at + 1, min(start + _LONGEST_BYTES, len(data)) + 1):
+            if _is_one(data[start:end]):
+                return start, end
+    return at, at
+
+
+def last_bytes(data: bytes, size: int) -> bytes:
+    """Return the last ``size`` bytes of ``data``, or up to three fewer that begin a character."""
+    return data[_around(data, max(0, len(data) - size))[1] :]
+
+
+def first_bytes(data: bytes, size: int) -> bytes:
+    """Return the first ``size`` bytes of ``data``, or up to three fewer that end a character."""
+    return data[: _around(data, size)[0]]
+
+
+def _is_one(data: bytes) -> bool:
+    try:
+        return len(data.decode()) == 1
+    except UnicodeDecodeError:
+        return False
 
 
 def closing_fence(s: str) -> str:

@@ -50,3 +50,11 @@ def test_a_log_without_a_traceback_has_no_error_and_shows_its_last_lines() -> No
 
 def test_a_log_that_went_to_the_terminal_is_not_shown_again() -> None:
     assert (worker_log.error(None, ""), worker_log.tail(None)) == ("", [])
+
+
+def test_the_tail_of_a_log_begins_with_a_whole_character() -> None:
+    with tempfile.TemporaryFile() as log:
+        log.write("x{}y\n".format("😀" * worker_log.TAIL_BYTES).encode())
+        log.flush()
+        (line,) = worker_log.tail(log)
+    assert set(line) == {"😀", "…"}

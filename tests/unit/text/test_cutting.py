@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 from fisk_ai.text.duration import go_duration
-from fisk_ai.text.trim import closing_fence, utf8_prefix
+from fisk_ai.text.trim import AROUND_BYTES, closing_fence, first_bytes, last_bytes, utf8_prefix
 
 
 @given(st.text(), st.integers(-1, 40))
@@ -16,6 +16,30 @@ def test_a_prefix_is_the_longest_that_fits_and_cuts_no_character(text: str, limi
     assert len(prefix.encode()) <= max(limit, 0)
     if prefix != text:
         assert len(text[: len(prefix) + 1].encode()) > limit
+
+
+@given(st.text(), st.integers(0, 40))
+def test_the_ends_of_encoded_text_are_the_longest_that_fit_and_cut_no_character(
+    text: str, size: int
+) -> None:
+    data = text.encode()
+    assert first_bytes(data, size).decode() == utf8_prefix(text, size)
+    end = last_bytes(data, size).decode()
+    assert text.endswith(end)
+    assert len(end.encode()) <= size
+    if end != text:
+        assert len(text[len(text) - len(end) - 1 :].encode()) > size
+
+
+@given(st.binary(), st.integers(0, 40))
+def test_the_ends_of_any_bytes_lack_at_most_a_part_of_one_character(data: bytes, size: int) -> None:
+    fitting = min(size, len(data))
+    for whole, end in (
+        (data[:fitting], first_bytes(data, size)),
+        (data[len(data) - fitting :], last_bytes(data, size)),
+    ):
+        assert end in whole
+        assert len(whole) - len(end) <= AROUND_BYTES
 
 
 def test_a_prefix_of_mended_text_can_be_encoded() -> None:

@@ -6,6 +6,11 @@ from hypothesis import strategies as st
 
 from fisk_ai.text.ring import MARKER, RingBuffer
 
+PLAIN = st.binary(max_size=30).map(lambda data: bytes(byte & 0x7F for byte in data))
+"""Bytes that are a character each."""
+
+WORD = st.text("aé€😀", max_size=12)
+
 
 def _kept(data: bytes, head: int, tail: int) -> tuple[bytes, bool]:
     if len(data) <= head:
@@ -14,7 +19,7 @@ def _kept(data: bytes, head: int, tail: int) -> tuple[bytes, bool]:
 
 
 @given(
-    st.lists(st.binary(max_size=30), max_size=30),
+    st.lists(PLAIN, max_size=30),
     st.integers(1, 20).flatmap(lambda head: st.tuples(st.just(head), st.integers(1, head))),
 )
 def test_a_ring_keeps_what_the_whole_stream_would_be_cut_to(
@@ -24,6 +29,36 @@ def test_a_ring_keeps_what_the_whole_stream_would_be_cut_to(
     for chunk in chunks:
         ring.write(chunk)
     assert ring.render() == _kept(b"".join(chunks), *sizes)
+
+
+@given(WORD, WORD, st.integers(1, 12).flatmap(lambda h: st.tuples(st.just(h), st.integers(1, h))))
+def test_a_ring_cuts_no_character_and_drops_no_other_than_the_cut_one(
+    start: str, end: str, sizes: tuple[int, int]
+) -> None:
+    head, tail = sizes
+    text = start + "x" * head + end
+    data = text.encode()
+    ring = RingBuffer(head, tail)
+    for at in range(0, len(data), 2):
+        ring.write(data[at : at + 2])
+    kept, truncated = ring.render()
+    if not truncated:
+        assert kept == data
+        return
+    front, back = kept.decode().split(MARKER.decode())
+    assert text.startswith(front)
+    assert text.endswith(back)
+    assert len(front.encode()) <= head - tail < len(text[: len(front) + 1].encode())
+    assert len(back.encode()) <= tail < len(text[-len(back) - 1 :].encode())
+
+
+@pytest.mark.parametrize(
+    "broken", [b"\xf0\x9f\x98", b"\xed\xa0\x80", b"\x80\x80\x80", b"\xff\xff\xff"]
+)
+def test_a_ring_cuts_what_is_no_character_where_the_limit_is(broken: bytes) -> None:
+    ring = RingBuffer(6, 4)
+    ring.write(b"x" + broken + b"y" * 9 + broken + b"zz")
+    assert ring.render() == (b"x" + broken[:1] + MARKER + broken[1:] + b"zz", True)
 
 
 @pytest.mark.parametrize("size", [0, 65_536, 65_537, 318_000, 10_000_000])

@@ -149,6 +149,13 @@ async def test_output_beyond_the_limit_keeps_both_ends(
     assert outcome.output == expected
 
 
+async def test_output_that_is_cut_holds_no_character_the_command_never_wrote(command: Wrap) -> None:
+    front, back = "x" * 32_767, "z" * 32_766
+    text = f"{front}😀{'y' * 40_000}😀{back}"
+    outcome = await run(await command(FakeCommand(path="x", output=text)))
+    assert outcome.output == f"{front}\n...[output truncated]...\n{back}"
+
+
 async def test_output_that_is_no_text_is_still_text_for_a_model(
     program: Callable[..., Path], configure: Configure
 ) -> None:

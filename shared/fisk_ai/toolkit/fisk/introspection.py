@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from fisk_ai.errors import SetupError, ToolError
 from fisk_ai.text.duration import go_duration
+from fisk_ai.text.trim import last_bytes
 from fisk_ai.toolkit.environment import child_environment, without_configured
 from fisk_ai.toolkit.fisk import undescribed
 from fisk_ai.toolkit.fisk.asking import Asked
@@ -45,7 +46,7 @@ class _Capped:
     def write(self, data: bytes) -> None:
         self.total += len(data)
         self._kept += data[: SIZE_LIMIT_BYTES - len(self._kept)]
-        self.tail = (self.tail + data)[-undescribed.TAIL_BYTES :]
+        self.tail = last_bytes(self.tail + data, undescribed.TAIL_BYTES)
 
     def bytes(self) -> bytes:
         return bytes(self._kept)

@@ -9,6 +9,7 @@ import re
 from pathlib import Path
 
 from fisk_ai.text import sanitise
+from fisk_ai.text.trim import first_bytes
 from fisk_ai.toolkit.fisk import unstartable
 
 FLAG = "--fisk-introspect"
@@ -80,7 +81,7 @@ def undecoded(raw: bytes, tail: bytes, problem: str) -> str:
     """Say what is wrong with a document, or that other text stands in front of it."""
     if raw.lstrip().startswith(b"{"):
         return f"{problem}{quoted(end(tail))}"
-    head = raw[:TAIL_BYTES]
+    head = first_bytes(raw, TAIL_BYTES)
     document = _DOCUMENT.search(head)
     if document is None:
         said = _start(head, EXCERPT)

@@ -65,7 +65,7 @@ def names_interpreter_with_return(path: Path) -> bool:
 
 def _first_line(path: Path) -> bytes:
     with path.open("rb") as file:
-        return file.readline(4 * INTERPRETER_LIMIT)
+        return file.readline(4 * (INTERPRETER_LIMIT + 1))
 
 
 def _forbidden(path: Path) -> str:
