@@ -21,6 +21,7 @@ from fisk_ai.cli.arguments import BadArgumentsError
 from fisk_ai.cli.commentary import commentary
 from fisk_ai.cli.result import result
 from fisk_ai.cli.tree import COMMANDS, find, listing, not_built, subcommand_required
+from fisk_ai.cli.undisturbed import undisturbed
 from fisk_ai.errors import FiskError, NotBuiltError, SetupError
 from fisk_ai.text.sanitise import for_display
 from fisk_ai.version import __version__
@@ -102,7 +103,7 @@ def _dispatch(argv: Sequence[str]) -> int:
         raise subcommand_required(COMMANDS, word, prog=PROGRAM)
     if not command.module:
         raise NotBuiltError(not_built(command, COMMANDS, prog=PROGRAM), key=command.name)
-    with imports.uncollected():
+    with undisturbed(), imports.uncollected():  # cut short inside ``exec``, Python ends by SIGINT
         module = importlib.import_module(command.module)
     status: int = module.execute(list(argv[1:]))
     return status

@@ -336,3 +336,21 @@ def test_an_interrupt_behind_the_end_does_not_choose_the_exit_code() -> None:
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_an_interrupt_while_a_command_is_imported_is_exit_code_1_and_no_death_by_signal(
+    tmp_path: Path,
+) -> None:
+    interrupted = "import os, signal; os.kill(os.getpid(), signal.SIGINT)"
+    (tmp_path / "slow_command.py").write_text(f"exec({interrupted!r})\n")
+    (tmp_path / "program.py").write_text(
+        "import sys\n"
+        "from fisk_ai.cli import main as module\n"
+        "from fisk_ai.cli.tree import Command\n"
+        "module.COMMANDS = (Command(name='slow', help='', module='slow_command'),)\n"
+        "sys.exit(module.main(['slow']))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-m", "program"], cwd=tmp_path, capture_output=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (1, b"fisk-ai: error: interrupted\n")
