@@ -48,6 +48,7 @@ from fisk_ai.cli.wire_dump import Dump
 from fisk_ai.errors import AgentUnavailableError, FiskError, PeerError, SetupError, TaskError
 from fisk_ai.render.line import LineOptions, LineView
 from fisk_ai.render.questions import TerminalPrompter
+from fisk_ai.sessions.ids import session_id_for_token
 from fisk_ai.text.sanitise import for_display
 
 if TYPE_CHECKING:
@@ -91,7 +92,7 @@ class Conversation:
             show_results=self.flags.tool_output,
         )
         self.view = LineView(sys.stdout, sys.stderr, options)
-        self.turn = Turn(view=self.view, prompter=self.prompter, token=self.handle.token)
+        self.turn = self._fresh(self.handle.token)
         self.exchanges = Exchanges(
             client=AgentClient(
                 self.agent.connection, self.identity, Sender(name=SENDER), debug=self.debug
@@ -274,7 +275,13 @@ class Conversation:
         await self.closing.saved(self.turn)
         self.handle = Handle()
         self.closing.known, self.closing.busy_s = "", 0.0
-        self.turn = Turn(view=self.view, prompter=self.prompter)
+        self.turn = self._fresh()
+
+    def _fresh(self, token: str = "") -> Turn:
+        return Turn(view=self.view, prompter=self.prompter, whole=self._whole, token=token)
+
+    def _whole(self, token: str) -> str:
+        return self.way_back.transcript(session_id_for_token(self.identity, token))
 
     def _first(self) -> AnyRequest:
         if not self.handle.token:

@@ -25,6 +25,10 @@ class Way(Protocol):
         """Return the command that answers what a session waits for, but for the answer itself."""
         ...
 
+    def transcript(self, session_id: str, /) -> str:
+        """Return the command that shows a whole conversation; empty where nobody here can."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WayThere:
@@ -53,6 +57,10 @@ class WayThere:
     def answer(self, session_id: str) -> str:
         """Return the command of an operator there."""
         return command_line(("fisk-ai", "session", "answer", session_id, *self._there))
+
+    def transcript(self, _session_id: str) -> str:
+        """Nothing: its sessions are kept where it is."""
+        return ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,8 +104,15 @@ class WayBack:
 
     def answer(self, session_id: str) -> str:
         """Return the command that answers what a session waits for, but for the answer itself."""
+        return self._session("answer", session_id)
+
+    def transcript(self, session_id: str) -> str:
+        """Return the command that shows a whole conversation."""
+        return self._session("show", session_id, "--transcript")
+
+    def _session(self, *words: str) -> str:
         return command_line(
-            ("fisk-ai", "session", "answer", session_id),
+            ("fisk-ai", "session", *words),
             ("--config", self.flags.config_path),
             ("--state-dir", self.flags.state_dir),
             ("--root-dir", self.flags.root_dir),

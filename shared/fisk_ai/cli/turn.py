@@ -74,11 +74,13 @@ class Turn:
     """The handlers of one turn's tasks; counts what it sees, for the summary.
 
     ``token`` and ``bound`` are the conversation's; ``stopped`` says that a person asked the agent
-    to stop this turn.
+    to stop this turn. ``whole`` returns the command that shows all of the conversation of a token,
+    empty where there is none.
     """
 
     view: LineView
     prompter: Prompter
+    whole: Callable[[str], str] | None = None
     token: str = ""
     bound: int = 0
     stopped: bool = False
@@ -90,7 +92,13 @@ class Turn:
 
     def following(self) -> Turn:
         """Return the handlers of the same conversation's next turn."""
-        return Turn(view=self.view, prompter=self.prompter, token=self.token, bound=self.bound)
+        return Turn(
+            view=self.view,
+            prompter=self.prompter,
+            whole=self.whole,
+            token=self.token,
+            bound=self.bound,
+        )
 
     async def on_ack(self, ack: Ack) -> None:
         """Keep the conversation's token and its bound."""
@@ -104,9 +112,13 @@ class Turn:
             show(self.view, block)
 
     async def on_gap(self, missed: int) -> None:
-        """Say that something of the reply set never came."""
+        """Say that something of the reply set never came, and where all of it stands."""
         plural = "message" if missed == 1 else "messages"
-        self.view.warn(f"{missed} {plural} of the run never arrived; what is shown is incomplete")
+        command = self.whole(self.token) if self.whole is not None and self.token else ""
+        place = f"; all of it: {command}" if command else ""
+        self.view.warn(
+            f"{missed} {plural} of the run never arrived; what is shown is incomplete{place}"
+        )
 
     async def on_question(self, question: AnyQuestion) -> Given:
         """Put a question to the person; ``None`` when nobody decided."""

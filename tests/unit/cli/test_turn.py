@@ -130,7 +130,22 @@ async def test_the_refusal_of_a_question_that_was_left_is_told_once() -> None:
 async def test_missing_messages_are_said(turn: Turn) -> None:
     await turn.on_gap(2)
     assert isinstance(turn.view.err, io.StringIO)
-    assert "2 messages of the run never arrived" in turn.view.err.getvalue()
+    said = turn.view.err.getvalue()
+    assert said.endswith("2 messages of the run never arrived; what is shown is incomplete\n")
+
+
+async def test_where_messages_are_missing_the_command_that_shows_all_of_them_is_named(
+    turn: Turn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    turn.whole = WayBack(flags=RunFlags(prompt="x"), rooted=True).transcript
+    turn.token = "t-1"
+    await turn.following().on_gap(1)
+    assert isinstance(turn.view.err, io.StringIO)
+    assert turn.view.err.getvalue().endswith(
+        "; what is shown is incomplete; all of it: "
+        f"fisk-ai session show t-1 --transcript --config {tmp_path}/agent.yaml\n"
+    )
 
 
 def test_the_exit_code_never_says_success_for_a_failure() -> None:
