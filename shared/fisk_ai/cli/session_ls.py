@@ -17,7 +17,7 @@ from fisk_ai.cli.session_flags import (
 )
 from fisk_ai.cli.session_table import listing, newest_first
 from fisk_ai.render.width import terminal_width
-from fisk_ai.sessions.listing import SUFFIX
+from fisk_ai.sessions.listing import SUFFIX, holds_nothing
 from fisk_ai.sessions.store import Filter, RunInfo
 from fisk_ai.text.ids import valid_session_id
 from fisk_ai.text.sanitise import for_terminal
@@ -49,8 +49,8 @@ def left_out_of(directory: Path | None, rows: Sequence[RunInfo]) -> list[str]:
     """Return the sessions whose files are in no row, since they cannot be read."""
     files = () if directory is None else directory.glob(f"*{SUFFIX}")
     listed = {info.run_id for info in rows}
-    left_out = sorted(path.stem for path in files if path.stem not in listed)
-    return [name for name in left_out if valid_session_id(name)]
+    left_out = (path for path in files if path.stem not in listed and valid_session_id(path.stem))
+    return sorted(path.stem for path in left_out if not holds_nothing(path))
 
 
 def say_left_out(names: Sequence[str], arguments: argparse.Namespace) -> None:

@@ -9,7 +9,7 @@ import asyncio
 import builtins
 import os
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from functools import partial
 from itertools import islice
@@ -171,7 +171,7 @@ class FileStore:
             lock = locking.acquire(_lock_path(path))
             if lock is None:
                 raise _exists(path) if path.exists() else _locked(path)
-            with _kept(lock):
+            with _kept(lock, path):
                 faults.point(Point.JOURNAL_CREATE_LOCKED)
                 journal = _new_journal(path, lock)
                 journal.begin()
@@ -190,7 +190,7 @@ class FileStore:
             lock = locking.acquire(_lock_path(path))
             if lock is None:
                 raise _locked(path)
-            with _kept(lock):
+            with _kept(lock, path):
                 journal = open_journal(path, lock)
             try:
                 journal.adopt()
@@ -228,7 +228,7 @@ class FileStore:
             lock = locking.acquire(lock_path)
             if lock is None:
                 raise _locked(path)
-            with _kept(lock):
+            with _kept(lock, path):
                 path.unlink(missing_ok=True)
                 sync_directory(self._directory)
             lock.release(remove=True)
@@ -282,12 +282,13 @@ def _is_unborn(path: Path) -> bool:
 
 
 @contextmanager
-def _kept(lock: Lock) -> Generator[None]:
-    """Let go of the lock when the work under it fails."""
+def _kept(lock: Lock, path: Path) -> Generator[None]:
+    """Let go of the lock when the work under it fails; a lock file without a session goes, too."""
     try:
         yield
     except BaseException:
-        lock.release()
+        with suppress(OSError):
+            lock.release(remove=not os.path.lexists(path))
         raise
 
 

@@ -138,19 +138,24 @@ class FileJournal:
         self._length_bytes += len(line)
 
     def discard(self) -> None:
-        """Remove a file whose first record did not become durable, and let go."""
+        """Remove a file whose first record did not become durable, and its lock, and let go."""
+        is_gone = False
         try:
             self._path.unlink(missing_ok=True)
+            is_gone = True
         finally:
-            self.release()
+            self._let_go(with_lock_file=is_gone)
 
     def release(self) -> None:
         """Do the work of :meth:`close`."""
+        self._let_go(with_lock_file=False)
+
+    def _let_go(self, *, with_lock_file: bool) -> None:
         if self._fd < 0:
             return
         os.close(self._fd)
         self._fd = -1
-        self._lock.release()
+        self._lock.release(remove=with_lock_file)
 
     def _doubt_of(self, seq: int, payload: Payload) -> _Doubt:
         if self._doubt is not None and (self._doubt.seq, self._doubt.payload) == (seq, payload):

@@ -107,6 +107,16 @@ def row_of(path: Path) -> RunInfo | None:
     )
 
 
+def holds_nothing(path: Path) -> bool:
+    """Say whether a file was left by a creation that died: not one line of it came to its end."""
+    try:
+        data = read_regular(path)
+        is_torn = b"\n" not in data or not data.strip()
+        return is_torn and not lines.parse(data, path.name).records
+    except (StoreError, OSError):
+        return False
+
+
 def ended(records: Sequence[Record]) -> str:
     """Return when the last terminal was written, empty when that is not recorded."""
     times = (record.time for record in reversed(records) if isinstance(record.payload, Terminal))

@@ -125,6 +125,17 @@ def test_a_damaged_session_is_left_out_and_that_is_said(
     )
 
 
+@pytest.mark.parametrize("torn", [b"", b"\n", b'{"seq":1,"prot'])
+def test_a_session_whose_creation_died_holds_nothing_and_is_skipped_in_silence(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], torn: bytes
+) -> None:
+    (tmp_path / "unborn.json").write_bytes(torn)
+    assert _session(tmp_path, "ls") == 0
+    printed = capsys.readouterr()
+    assert printed.out.startswith("No checkpointed sessions;")
+    assert printed.err == ""
+
+
 def test_a_session_is_shown_as_a_document(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert _session(store, "view", "newer") == 0
     assert capsys.readouterr().out.splitlines() == [

@@ -329,13 +329,26 @@ async def test_a_failed_snapshot_of_revisions_does_not_cost_the_terminal(
     assert (state.status, state.scope_seed, state.last_seq) == ("completed", {}, 2)
 
 
-async def test_a_creation_on_a_full_disk_leaves_no_session(
+def _names(directory: Path) -> list[str]:
+    return sorted(path.name for path in directory.iterdir())
+
+
+async def test_a_creation_on_a_full_disk_leaves_no_session_and_no_lock_file(
     store: FileStore, directory: Path
 ) -> None:
     with _disk_full_at(20), pytest.raises(StoreError, match="record 1 of session one"):
         await store.create("one", meta())
-    assert not (directory / "one.json").exists()
+    assert _names(directory) == []
     await _write(store, "one")
+
+
+async def test_a_refused_creation_leaves_the_lock_file_of_the_session_that_is_there(
+    store: FileStore, directory: Path
+) -> None:
+    await _write(store, "one")
+    with pytest.raises(ExistsError):
+        await store.create("one", meta())
+    assert _names(directory) == ["one.json", "one.lock"]
 
 
 async def test_a_directory_that_vanished_is_named(store: FileStore, directory: Path) -> None:
