@@ -9,8 +9,10 @@ from collections.abc import Callable, Sequence
 from agent_worker import arguments as command_line
 from agent_worker.additions import Additions
 from agent_worker.ready import ReadyLine
-from fisk_ai import imports, secrecy
+from fisk_ai import imports, oserror, secrecy
 from fisk_ai.errors import FiskError
+
+_TRACEBACK = "it wrote where to standard error, which fisk-ai run shows with --verbose"
 
 
 def main(argv: Sequence[str], bring: Callable[[], Additions] = Additions) -> int:
@@ -44,7 +46,10 @@ def main(argv: Sequence[str], bring: Callable[[], Additions] = Additions) -> int
         ready.refused(str(exc))
         return 1
     except Exception as exc:
-        ready.refused(f"the agent worker failed: {type(exc).__name__}, a bug; see its log")
+        if isinstance(exc, (OSError, MemoryError)) and not ready.is_serving:
+            ready.refused(f"the agent worker could not start: {oserror.in_words(exc)}")
+            return 1
+        ready.refused(f"the agent worker failed: {type(exc).__name__}, a bug; {_TRACEBACK}")
         raise
 
 

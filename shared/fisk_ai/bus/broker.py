@@ -11,9 +11,11 @@ killed at once when it keeps nothing, asked when it has a store to close.
 from __future__ import annotations
 
 import asyncio
+import errno
 import fcntl
 import json
 import os
+import re
 import secrets
 import shutil
 import signal
@@ -27,7 +29,7 @@ from functools import partial
 from pathlib import Path
 from typing import IO
 
-from fisk_ai import secrecy
+from fisk_ai import oserror, secrecy
 from fisk_ai.bus import server_config, signals
 from fisk_ai.bus.owner import die_with_parent
 from fisk_ai.errors import SetupError
@@ -48,6 +50,11 @@ _PRIVATE = "broker-"
 """Begins the name of a directory that lasts as long as its broker."""
 
 LOG_TAIL_BYTES = 2000
+_STAMP = re.compile(r"^\[\d+\] \S+ \S+ ")
+"""Process and time at the beginning of a line of the log."""
+
+_NO_FILES = "too many open files"
+"""Said by a server that tries again and again, and will never listen."""
 _CONFIG = """\
 listen: "127.0.0.1:{port}"
 ports_file_dir: {ports}
@@ -182,7 +189,8 @@ def _private_directory(directory: Path) -> tempfile.TemporaryDirectory[str]:
         directory.mkdir(mode=0o700, parents=True, exist_ok=True)
         return tempfile.TemporaryDirectory(prefix=_PRIVATE, dir=directory)
     except OSError as exc:
-        raise SetupError(f'the broker directory "{directory}" cannot be used: {exc}') from exc
+        why = oserror.in_words(exc)
+        raise SetupError(f'the broker directory "{directory}" cannot be used: {why}') from exc
 
 
 def _configuration(private: Path, store: Path | None, login: Login) -> str:
@@ -246,7 +254,8 @@ async def _spawn(
             preexec_fn=partial(die_with_parent, os.getpid(), death),
         )
     except OSError as exc:
-        raise SetupError(f'the broker "{program}" could not be run: {exc}') from exc
+        why = oserror.in_words(exc)
+        raise SetupError(f'the broker "{program}" could not be run: {why}') from exc
 
 
 async def _wait_listening(process: asyncio.subprocess.Process, program: Path, private: Path) -> str:
@@ -256,6 +265,9 @@ async def _wait_listening(process: asyncio.subprocess.Process, program: Path, pr
                 if process.returncode is not None:
                     ended = f"ended ({_how(process.returncode)})"
                     raise SetupError(f'the broker "{program}" {ended}: {_log_tail(private)}')
+                if any(_NO_FILES in line for line in _logged(private)):
+                    why = oserror.in_words(OSError(errno.EMFILE, os.strerror(errno.EMFILE)))
+                    raise SetupError(f'the broker "{program}" cannot start: {why}')
                 await asyncio.sleep(POLL_S)
     except TimeoutError as exc:
         await _end(process)
@@ -286,13 +298,17 @@ def listening_at(directory: Path, pid: int) -> str | None:
 
 
 def _log_tail(private: Path) -> str:
+    lines = dict.fromkeys(_STAMP.sub("", line).strip() for line in _logged(private))
+    said = " | ".join([*lines][-5:])
+    return said or f"it wrote no log, as if it were no nats-server; see {BINARY_VARIABLE}"
+
+
+def _logged(private: Path) -> list[str]:
     try:
         log = (private / "log").read_bytes()
-        lines = last_bytes(log, LOG_TAIL_BYTES).decode(errors="replace")
     except OSError:
-        lines = ""
-    said = " | ".join(line.strip() for line in lines.splitlines()[-5:])
-    return said or f"it wrote no log, as if it were no nats-server; see {BINARY_VARIABLE}"
+        return []
+    return last_bytes(log, LOG_TAIL_BYTES).decode(errors="replace").splitlines()
 
 
 async def _end(

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from types import FrameType
 
-from fisk_ai import imports
+from fisk_ai import imports, oserror
 from fisk_ai.cli.arguments import BadArgumentsError
 from fisk_ai.cli.commentary import commentary
 from fisk_ai.cli.result import result
@@ -83,7 +83,7 @@ def _worded(exc: BaseException) -> str:
         message = str(exc)
     elif isinstance(exc, (KeyboardInterrupt, EOFError)):
         message = "interrupted"
-    elif isinstance(exc, OSError):
+    elif isinstance(exc, (OSError, MemoryError)):
         message = _reason(exc)
     else:
         message = f"a bug in {PROGRAM}: {type(exc).__name__}: {exc}"
@@ -118,11 +118,10 @@ def _help() -> str:
     )
 
 
-def _reason(exc: OSError) -> str:
+def _reason(exc: OSError | MemoryError) -> str:
     if isinstance(exc, FileNotFoundError) and not exc.filename and _is_nowhere():
         return "the working directory is gone; change to one that is there"
-    where = f"{exc.filename}: " if exc.filename else ""
-    return f"{where}{exc.strerror or exc}"
+    return oserror.in_words(exc)
 
 
 def _is_nowhere() -> bool:

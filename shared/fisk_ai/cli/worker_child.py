@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import IO
 
-from fisk_ai import secrecy
+from fisk_ai import oserror, secrecy
 from fisk_ai.bus import signals
 from fisk_ai.bus.owner import OWNER_DIED, die_with_parent
 from fisk_ai.cli import worker_log
@@ -159,7 +159,7 @@ async def start_worker(
         process = await _spawn(words, environ, prints_to, (ready_write, owner_read))
     except OSError as exc:
         _close(ready_read, owner_write, log)
-        raise SetupError(f"the agent worker could not be run: {exc}") from exc
+        raise SetupError(f"the agent worker could not be run: {oserror.in_words(exc)}") from exc
     finally:
         os.close(ready_write)
         os.close(owner_read)

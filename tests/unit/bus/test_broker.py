@@ -301,6 +301,24 @@ async def test_a_program_that_is_no_broker_is_told_at_once(tmp_path: Path, progr
     assert "ended (status" in str(refusal.value)
 
 
+async def test_a_server_without_file_descriptors_is_told_at_once_and_ended(tmp_path: Path) -> None:
+    program = tmp_path / "server"
+    program.write_text(
+        "#!/bin/sh\n"
+        """log=$(sed -n 's/^log_file: "\\(.*\\)"$/\\1/p' "$2")\n"""
+        "echo '[7] 2026/01/01 10:00:00.000000 [ERR] Temporary Client Accept Error(accept tcp "
+        "127.0.0.1:1: accept4: too many open files), sleeping 1000ms' >> $log\n"
+        "exec sleep 30\n"
+    )
+    program.chmod(0o700)
+    async with asyncio.timeout(5):
+        with pytest.raises(SetupError, match=r"cannot start: Too many open files; raise the limit"):
+            await Broker.start(
+                directory=tmp_path / "b", environ={"FISK_AI_NATS_SERVER": str(program)}
+            )
+    assert _files(tmp_path / "b") == []
+
+
 @pytest.mark.parametrize("content", ["", "#!/nowhere\n", "\x7fELF"])
 async def test_a_file_that_cannot_be_run_is_no_broker(tmp_path: Path, content: str) -> None:
     path = tmp_path / "program"
