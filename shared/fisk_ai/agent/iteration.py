@@ -13,6 +13,7 @@ from fisk_ai.agent.active import ActiveRun
 from fisk_ai.agent.ask import ask
 from fisk_ai.agent.call_ids import with_own_ids
 from fisk_ai.agent.conversation import PAUSED, TRUNCATED, calls_of
+from fisk_ai.agent.deep_calls import without_deep_calls
 from fisk_ai.agent.ending import TurnEnd, TurnOver
 from fisk_ai.agent.hook_points import in_loop
 from fisk_ai.agent.hooks import PostModelCall
@@ -49,6 +50,7 @@ async def _iterate(active: ActiveRun) -> TurnEnd | None:
     index = conversation.iteration
     conversation.iteration += 1
     response = with_own_ids(await ask(active, index), conversation.call_ids)
+    response = without_deep_calls(response)
     response = replace(response, usage=believed(response.usage))
     count_reply(active.stats, response.usage)
     conversation.reply(response.content, response.stop_reason)

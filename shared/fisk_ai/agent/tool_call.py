@@ -20,13 +20,19 @@ from fisk_ai.agent.hook_points import in_loop
 from fisk_ai.agent.hooks import PostToolUse
 from fisk_ai.agent.stats import count_call, count_dispatch
 from fisk_ai.errors import DeferredError, StoreError
+from fisk_ai.llm import deep
 from fisk_ai.llm.model import ToolResultBlock, ToolUseBlock
 from fisk_ai.sessions.records import Deferred
 from fisk_ai.text.sanitise import clean_surrogates, for_terminal
-from fisk_ai.toolkit.contract import ArgumentValidator, Kind
+from fisk_ai.toolkit.contract import ArgumentValidator, Kind, Tool
 
 CUT_OFF = "not run: the reply was cut off"
 """What the model is told of a call whose reply ended at the output limit."""
+
+TOO_DEEP = (
+    f"not run: its arguments are nested more than {deep.DEPTH_LIMIT} levels deep; flatten them"
+)
+"""What the model is told of a call whose arguments no session can hold."""
 
 UNKNOWN_TOOLS = 32
 """Unknown tools a run warns of, each once: a model may ask for the same one a thousand times."""
@@ -55,6 +61,8 @@ async def answer(active: ActiveRun, call: ToolUseBlock) -> Answer | Deferred:
     tool = active.tools.by_name.get(call.name)
     if tool is None:
         return await _unknown(active, call)
+    if call.input == deep.LEFT_OUT:
+        return await _too_deep(active, call, tool)
     effective = await resolve(active, call, tool)
     if isinstance(effective, Denied):
         return await _denied(active, call, effective)
@@ -80,6 +88,13 @@ async def _unknown(active: ActiveRun, call: ToolUseBlock) -> Answer:
         await active.warn("unknown_tool", name=call.name)
     text = f'unknown tool "{call.name}"'
     return Answer(result=ToolResultBlock(call.id, text, is_error=True), kind="unknown")
+
+
+async def _too_deep(active: ActiveRun, call: ToolUseBlock, tool: Tool) -> Answer:
+    kind = describe(tool, call.input).kind
+    count_call(active.stats, kind)
+    await active.warn("arguments_too_deep", name=call.name, count=deep.DEPTH_LIMIT)
+    return Answer(result=ToolResultBlock(call.id, TOO_DEEP, is_error=True), kind=kind)
 
 
 async def _denied(active: ActiveRun, call: ToolUseBlock, denied: Denied) -> Answer:

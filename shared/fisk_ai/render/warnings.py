@@ -132,6 +132,10 @@ _WORDINGS: Mapping[str, Callable[[Advisory], str]] = {
         'the model called "{name}", which is not one of its tools', because=False
     ),
     "missing_required": _missing_required,
+    "arguments_too_deep": _told(
+        'the model called "{name}" with arguments nested more than {count} levels deep; the call '
+        "was not run"
+    ),
     "prompt_denied": _told("the prompt was refused: {name}"),
     "run_end_hook": _told("a hook failed when the run had ended"),
     "max_iterations_interactive": _told(

@@ -112,9 +112,7 @@ def _broken_count(reply: Assistant) -> str:
 
 
 def _too_deep(body: bytes) -> str:
-    if body.count(b"[") + body.count(b"{") <= NESTING_LIMIT:
-        return ""
-    is_deep = rawjson.depth(body) > NESTING_LIMIT
+    is_deep = rawjson.is_deeper(body, NESTING_LIMIT)
     return f"its JSON is nested more than {NESTING_LIMIT} levels deep" if is_deep else ""
 
 

@@ -44,13 +44,16 @@ def elements(raw: bytes | str) -> list[RawJSON]:
         return cursor.elements(text)
 
 
-def depth(raw: bytes) -> int:
-    """Return how many brackets stand open at once in valid JSON text, at most."""
-    level = deepest = 0
+def is_deeper(raw: bytes, limit: int) -> bool:
+    """Say whether more than ``limit`` brackets stand open at once in JSON text."""
+    if raw.count(b"[") + raw.count(b"{") <= limit:
+        return False
+    level = 0
     for token in _STRING_OR_BRACKET.finditer(raw):
         if token[0] in (b"{", b"["):
             level += 1
-            deepest = max(deepest, level)
+            if level > limit:
+                return True
         elif token[0] in (b"}", b"]"):
             level -= 1
-    return deepest
+    return False

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fisk_ai.llm import deep
 from fisk_ai.llm.anthropic.codec import response_from_wire
 from fisk_ai.llm.anthropic.events import EVENT_LIMIT_BYTES, events
 from fisk_ai.llm.anthropic.failures import ApiError
@@ -291,3 +292,13 @@ async def test_an_endless_event_is_refused() -> None:
 
     with pytest.raises(ValueError, match="is over"):
         _ = [event async for event in events(endless())]
+
+
+@pytest.mark.parametrize("levels", [500, 3000])
+def test_a_streamed_call_whose_input_is_too_deep_is_a_call_whose_arguments_were_left_out(
+    levels: int,
+) -> None:
+    nested = '{"a":' * levels + "1" + "}" * levels
+    start = '{"type":"tool_use","id":"c","name":"look","input":{}}'
+    response, _ = assembled(START, *block(0, start, input_delta(nested)), ended("tool_use"), STOP)
+    assert response.content == (ToolUseBlock("c", "look", deep.LEFT_OUT),)

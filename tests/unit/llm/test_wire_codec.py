@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fisk_ai.llm import deep
 from fisk_ai.llm.anthropic.codec import (
     block_from_wire,
     block_to_wire,
@@ -27,7 +28,7 @@ from fisk_ai.llm.model import (
     ToolUseBlock,
     Usage,
 )
-from fisk_ai.text.gojson import dumps
+from fisk_ai.text.gojson import RawJSON, dumps
 
 FOUND = (
     b'{"type":"tool_search_tool_result","tool_use_id":"srv_1","content":{"type":'
@@ -192,6 +193,24 @@ def test_what_is_no_reply_is_refused_with_its_place(raw: bytes, reason: str) -> 
         response_from_wire(raw)
 
 
+def test_a_block_of_the_provider_that_no_session_can_hold_is_refused_with_its_place() -> None:
+    nested = '{"type":"odd","a":' + "[" * 400 + "]" * 400 + "}"
+    with pytest.raises(
+        ValueError, match="content block 0: a block of type odd is nested more than"
+    ):
+        response_from_wire(reply_of(f"[{nested}]"))
+
+
+def test_a_call_whose_arguments_were_left_out_goes_back_with_none() -> None:
+    call = ToolUseBlock("a", "look", deep.LEFT_OUT)
+    assert block_to_wire(call) == {
+        "type": "tool_use",
+        "id": "a",
+        "name": "look",
+        "input": RawJSON(b"{}"),
+    }
+
+
 @pytest.mark.parametrize(
     ("raw", "reason"),
     [
@@ -204,6 +223,10 @@ def test_what_is_no_reply_is_refused_with_its_place(raw: bytes, reason: str) -> 
         (b'{"content":"\xff"}', ", but bytes that are not UTF-8"),
         (b"\xff\xfe", ", but bytes that are not UTF-8"),
         (b'{"content":', ", but JSON that is damaged or cut off"),
+        (
+            b'{"content":' * 3000 + b"1" + b"}" * 3000,
+            ", but JSON that is nested too deeply to be read",
+        ),
         (b"{}", ": it has no content and no stop_reason and no role"),
         (reply_of("null"), ": it has no content"),
         (b'{"role":"assistant","content":[]}', ": it has no stop_reason"),

@@ -78,5 +78,9 @@ def test_depth_counts_open_brackets_and_not_those_in_strings(value: object) -> N
             return 1 + max(map(depth, value), default=0)  # pyright: ignore[reportUnknownArgumentType] - drawn JSON
         return 0
 
-    assert rawjson.depth(json.dumps(value).encode()) == depth(value)
-    assert rawjson.depth(b'["[[\\"{", {"]": []}]') == 3
+    text, levels = json.dumps(value).encode(), depth(value)
+    assert not rawjson.is_deeper(text, levels)
+    assert levels == 0 or rawjson.is_deeper(text, levels - 1)
+    tricky = b'["[[\\"{", {"]": []}]'
+    assert rawjson.is_deeper(tricky, 2)
+    assert not rawjson.is_deeper(tricky, 3)

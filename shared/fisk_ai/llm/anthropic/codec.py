@@ -13,7 +13,7 @@ from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
-from fisk_ai.llm import fields
+from fisk_ai.llm import deep, fields
 from fisk_ai.llm.anthropic.failures import ApiError, read_failure
 from fisk_ai.llm.model import (
     Block,
@@ -32,6 +32,9 @@ from fisk_ai.text.gojson import RawJSON, compact
 from fisk_ai.text.typename import a_type
 
 _NO_MESSAGE: Final = "the API answered something that is no message"
+_NO_INPUT: Final = b"{}"
+"""The input of a call without arguments; the API takes an object back and nothing else."""
+
 _LIKELY_JSON: Final = re.compile(rb'[{\["]')
 
 
@@ -48,7 +51,8 @@ def block_to_wire(block: Block) -> object:
             signature = block.signature.decode("utf-8", "replace")
             return {"type": "thinking", "thinking": block.text, "signature": signature}
         case ToolUseBlock():
-            call = {"id": block.id, "name": block.name, "input": RawJSON(block.input)}
+            arguments = RawJSON(block.input if block.input.startswith(b"{") else _NO_INPUT)
+            call = {"id": block.id, "name": block.name, "input": arguments}
             return {"type": "tool_use", **call}
         case ToolResultBlock():
             return {
@@ -91,7 +95,7 @@ def block_from_wire(raw: bytes | str) -> Block:
             return _tool_use(found)
         case _:
             result = _tool_result(found) if kind == "tool_result" else None
-            return result or ProviderBlock(kind, _packed(raw))
+            return result or _provider_block(kind, _packed(raw))
 
 
 def message_members(raw: bytes | str) -> dict[str, RawJSON]:
@@ -181,7 +185,9 @@ def _likeness(body: bytes) -> str:
         gojson.loads(body)
     except UnicodeDecodeError:
         return "bytes that are not UTF-8"
-    except ValueError:
+    except ValueError as exc:
+        if isinstance(exc.__cause__, RecursionError):
+            return "JSON that is nested too deeply to be read"
         return "JSON that is damaged or cut off" if _LIKELY_JSON.match(body) else "plain text"
     return "JSON that is no object"
 
@@ -194,8 +200,16 @@ def _tool_use(found: fields.Fields) -> Block:
     return ToolUseBlock(
         fields.string(found, "id"),
         fields.string(found, "name"),
-        fields.packed(found, "input") if fields.present(found, "input") else b"{}",
+        fields.packed(found, "input") if fields.present(found, "input") else _NO_INPUT,
     )
+
+
+def _provider_block(kind: str, raw: bytes) -> ProviderBlock:
+    if deep.is_too_deep(raw):
+        raise ValueError(
+            f"a block of type {kind} is nested more than {deep.DEPTH_LIMIT} levels deep"
+        )
+    return ProviderBlock(kind, raw)
 
 
 def _tool_result(found: fields.Fields) -> ToolResultBlock | None:

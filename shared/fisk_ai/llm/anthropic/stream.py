@@ -10,7 +10,7 @@ import json
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
-from fisk_ai.llm import fields
+from fisk_ai.llm import deep, fields
 from fisk_ai.llm.anthropic.codec import message_members, stop_reason, tells_error
 from fisk_ai.llm.anthropic.failures import ApiError, read_failure
 from fisk_ai.llm.model import Delta
@@ -88,13 +88,14 @@ class _OpenBlock:
         """Return the block's JSON.
 
         Input that a token limit cut in two stays empty: the calls of such a reply are never run.
-        Any other input that is no JSON is refused, since a tool would act on the empty one.
+        Any other input that is no JSON is refused, since a tool would act on the empty one; what is
+        too deep to be read stands as left out, which no tool is given.
         """
         for key, parts in self.added.items():
             self.members[key] = _spelled("".join(parts))
         written = self._written()
-        if written and _is_object(written):
-            self.members["input"] = RawJSON(written.encode())
+        if written and (_is_object(written) or deep.is_too_deep(written.encode())):
+            self.members["input"] = RawJSON(deep.kept(written.encode()))
         elif written and not is_cut:
             raise ValueError("the input of a call is no JSON object")
         return _joined(self.members)
