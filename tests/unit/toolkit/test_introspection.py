@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fisk_ai.errors import SetupError
+from fisk_ai.text import gojson
 from fisk_ai.toolkit.fisk import introspection, starting, undescribed
 from fisk_ai.toolkit.fisk.application import LoadedApplication
 from fisk_ai.toolkit.fisk.document import Application, decode
@@ -154,6 +155,69 @@ def test_a_key_given_twice_is_refused_however_deep_and_however_spelled(
 def test_what_no_command_is_made_of_may_hold_anything(odd: str) -> None:
     raw = f'{{"x":{{"tags":["u"],"n":{odd}}},"commands":[{{"name":"c"}}]}}'
     assert decode(raw.encode(errors="surrogateescape")).commands[0].name == "c"
+
+
+@pytest.mark.parametrize("lone", ["\\ud83d", "\\uDE00", "a\\ud83d\\ud83db", "\\udc00\\ud800"])
+def test_half_a_character_in_a_text_is_read_as_a_replacement_character(lone: str) -> None:
+    raw = f'{{"commands":[{{"name":"a","help":"{lone}","restricted_schema":{{}}}}]}}'
+    (command,) = decode(raw.encode()).commands
+    assert command.help == gojson.loads(f'"{lone}"')
+    assert "\ufffd" in command.help
+
+
+def test_half_a_character_does_not_hide_a_gate() -> None:
+    raw = b'{"help":"\\ud83d","commands":[{"name":"rm","tags":["ai:deny"],"tags":[]}]}'
+    with pytest.raises(ValueError, match='"rm" has its tags twice'):
+        decode(raw)
+
+
+@pytest.mark.parametrize(
+    "wrong", ['{"help":"\\ud83d"', '{"help":"\\ud83d"} x', '{"help":"\\ud83d","name":1}']
+)
+def test_half_a_character_excuses_nothing_else(wrong: str) -> None:
+    with pytest.raises(ValueError, match=r"(?i)truncated|trailing|expected `str`"):
+        decode(wrong.encode())
+
+
+@pytest.mark.parametrize(
+    ("key", "shown", "meant"),
+    [
+        ("Tags", "Tags", "tags"),
+        ("TAGS", "TAGS", "tags"),
+        ("ta_gs", "ta_gs", "tags"),
+        ("tag\u017f", "tag\u017f", "tags"),
+        ("tags\u200b", "'tags\\\\u{200b}'", "tags"),
+        ("\\u0054ags", "Tags", "tags"),
+        ("Commands", "Commands", "commands"),
+        ("Hidden", "Hidden", "hidden"),
+        ("restrictedSchema", "restrictedSchema", "restricted_schema"),
+        ("Flags", "Flags", "flags"),
+    ],
+)
+def test_a_key_that_only_looks_like_one_that_is_read_is_refused_by_name(
+    key: str, shown: str, meant: str
+) -> None:
+    raw = f'{{"commands":[{{"name":"g","commands":[{{"name":"rm","{key}":[]}}]}}]}}'
+    said = f'"rm" has the key {shown}, which is not read; write {meant}'
+    with pytest.raises(ValueError, match=re.escape(said.replace("\\\\", "\\"))):
+        decode(raw.encode())
+
+
+def test_a_hidden_flag_is_not_shown_because_of_how_its_key_is_spelled() -> None:
+    for place in (
+        '{"flags":[%s]}',
+        '{"commands":[{"flags":[%s]}]}',
+        '{"commands":[{"args":[%s]}]}',
+    ):
+        with pytest.raises(ValueError, match='"force" has the key Hidden'):
+            decode((place % '{"name":"force","Hidden":true}').encode())
+
+
+def test_keys_of_a_schema_and_of_what_nobody_knows_may_look_like_any_other() -> None:
+    schema = '{"properties":{"Tags":{"Hidden":1},"Commands":{}}}'
+    raw = f'{{"x":{{"Tags":[]}},"commands":[{{"name":"a","restricted_schema":{schema}}}]}}'
+    (command,) = decode(raw.encode()).commands
+    assert command.restricted_schema == {"properties": {"Tags": {"Hidden": 1}, "Commands": {}}}
 
 
 async def test_other_lists_called_tags_are_no_tags_of_a_command() -> None:

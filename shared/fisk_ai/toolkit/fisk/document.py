@@ -1,8 +1,9 @@
 """The document an application prints of itself: its grammar, and nothing of what it means.
 
 An absent key stands for its zero value and an unknown one is ignored, as the applications that
-print it expect. Of a duplicate key the last wins, but for tags and commands, in which the tags that
-gate a command would be lost: they are refused. Rules: ``docs/reference/tools.md``.
+print it expect; one that only differs in its looks from a key that is read is refused, for what it
+says would be lost. Of a duplicate key the last wins, but for tags and commands, in which the tags
+that gate a command would be lost: they are refused. Rules: ``docs/reference/tools.md``.
 
 What holds nothing but words, by the thousand, is kept from the garbage collector (``gc=False``).
 """
@@ -11,10 +12,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+import unicodedata
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import cast
 
 import msgspec
 
+from fisk_ai.text import gojson, words
 from fisk_ai.text.sanitise import quoted
 
 
@@ -84,10 +89,36 @@ class Application(msgspec.Struct, frozen=True, kw_only=True):
     flags: tuple[Flag, ...] = ()
 
 
-_decoder = msgspec.json.Decoder(Application)
+class _ExactFlag(Flag, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True): ...
+
+
+class _ExactArg(Arg, frozen=True, kw_only=True, gc=False, forbid_unknown_fields=True): ...
+
+
+class _ExactCommand(Command, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    flags: tuple[_ExactFlag, ...] = ()
+    args: tuple[_ExactArg, ...] = ()
+    commands: tuple[_ExactCommand, ...] = ()
+
+
+class _ExactApplication(Application, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    args: tuple[_ExactArg, ...] = ()
+    commands: tuple[_ExactCommand, ...] = ()
+    flags: tuple[_ExactFlag, ...] = ()
+
+
+_exact = msgspec.json.Decoder(_ExactApplication)
+"""Reads a document of known keys alone, as nearly all are; they need no second look."""
+
+_lenient = msgspec.json.Decoder(Application)
 
 _SINGLE = ("tags", "commands")
 """Keys whose first value may hold a gate."""
+
+_BELOW: dict[type[msgspec.Struct], dict[str, type[msgspec.Struct]]] = {
+    shape: {"commands": Command, "flags": Flag, "args": Arg} for shape in (Application, Command)
+}
+"""Where an object holds others, and what they are."""
 
 _LETTER_ESCAPE = re.compile(rb"\\u00[4-7]")
 """An escape that a letter can be spelled with, so that a key may not look like itself."""
@@ -100,21 +131,44 @@ def decode(raw: bytes) -> Application:
         ValueError: not such a document; the message says where.
     """
     try:
-        application = _decoder.decode(raw)
+        application, is_plain = _exactly(raw)
+        if not is_plain:
+            _require_plain(raw)
     except msgspec.DecodeError as exc:
         raise ValueError(str(exc)) from exc
     except RecursionError as exc:
         raise ValueError("nested too deeply") from exc
-    if _may_hold_twice(raw, application):
-        _require_single(raw)
     return application
 
 
-def _may_hold_twice(raw: bytes, application: Application) -> bool:
-    """Say whether the text has more of such keys than what was read of it.
+def _exactly(raw: bytes) -> tuple[Application, bool]:
+    """Return what is read, and whether its keys are sure to be what they seem.
 
     Reading every object a second time would cost as much as all the rest of the start.
     """
+    try:
+        application = _exact.decode(raw)
+    except msgspec.DecodeError:
+        return _leniently(raw), False
+    return application, not _may_hold_twice(raw, application)
+
+
+def _leniently(raw: bytes) -> Application:
+    """Read a document with unknown keys, or with escapes of half a surrogate pair."""
+    try:
+        return _lenient.decode(raw)
+    except msgspec.DecodeError:
+        try:
+            mended = gojson.mended(raw)
+        except UnicodeDecodeError:
+            mended = raw
+        if mended == raw:
+            raise
+        return _lenient.decode(mended)
+
+
+def _may_hold_twice(raw: bytes, application: Application) -> bool:
+    """Say whether the text has more of such keys than what was read of it."""
     if _LETTER_ESCAPE.search(raw):
         return True
     tagged, parents = _counted(application.commands)
@@ -133,25 +187,51 @@ def _counted(commands: Sequence[Command]) -> tuple[int, int]:
     return tagged, parents
 
 
-def _require_single(raw: bytes) -> None:
-    """Read every object again, and refuse one that says its tags or commands twice.
+def _require_plain(raw: bytes) -> None:
+    """Read every object again, and refuse one whose keys could hide a gate.
 
     Raises:
-        ValueError: as said, or nested too deeply for this reading.
+        ValueError: its tags or commands are there twice, or a key looks like one that is read.
+        RecursionError: it is nested too deeply for this reading.
     """
     text = raw.decode(errors="replace")
-    try:
-        json.loads(text, object_pairs_hook=_single, parse_int=str, parse_float=str)
-    except RecursionError as exc:
-        raise ValueError("nested too deeply") from exc
+    document = json.loads(text, object_pairs_hook=_single, parse_int=str, parse_float=str)
+    _require_known(document, Application)
 
 
-def _single(members: list[tuple[str, object]]) -> str:
+def _single(members: list[tuple[str, object]]) -> dict[str, object]:
     keys = [key for key, _ in members]
+    read = dict(members)
     for key in _SINGLE:
         if keys.count(key) > 1:
-            name = next((value for known, value in members if known == "name"), "")
+            raise ValueError(f"{_named(read)} has its {key} twice, and only one of both could hold")
+    return read
+
+
+def _require_known(node: Mapping[str, object], shape: type[msgspec.Struct]) -> None:
+    """Refuse a key that is passed over although a reader, or Go, takes it for one that is read."""
+    for key in node:
+        meant = key if key in shape.__struct_fields__ else _meant(shape).get(_as_read(key))
+        if meant not in (key, None):
             raise ValueError(
-                f"{quoted(str(name))} has its {key} twice, and only one of both could hold"
+                f"{_named(node)} has the key {words.shown(key)}, which is not read; write {meant}"
             )
-    return ""
+    for key, kind in _BELOW.get(shape, {}).items():
+        below = cast("Sequence[Mapping[str, object]] | None", node.get(key))
+        for each in below or ():
+            _require_known(each, kind)
+
+
+@cache
+def _meant(shape: type[msgspec.Struct]) -> dict[str, str]:
+    return {_as_read(key): key for key in shape.__struct_fields__}
+
+
+def _as_read(key: str) -> str:
+    """Return what a reader takes a key for: its letters, whatever their case and width."""
+    seen = unicodedata.normalize("NFKC", words.visible(key)).casefold()
+    return "".join(filter(str.isalnum, seen))
+
+
+def _named(node: Mapping[str, object]) -> str:
+    return quoted(str(node.get("name", "")))
