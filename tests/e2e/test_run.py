@@ -47,6 +47,13 @@ def test_standard_output_is_the_answer_and_nothing_else(agent: Agent) -> None:
     assert agent.application.count("say") == 1
 
 
+def test_an_agent_that_has_nothing_to_say_is_told_of_and_is_no_failure(agent: Agent) -> None:
+    agent.script('{say: " "}')
+    done = agent.rehearse("go")
+    assert (done.status, done.out.strip()) == (0, "")
+    assert "the agent finished and had nothing to say" in done.err.splitlines()
+
+
 def test_reasoning_and_results_stay_hidden_unless_asked_for(agent: Agent) -> None:
     agent.script(f"{{think: hm, {_CALL}}}", "{say: done}")
     done = agent.rehearse("go")

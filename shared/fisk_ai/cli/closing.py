@@ -63,19 +63,21 @@ class Closing:
             return bool(turn.token)
         return await self.state(turn) is not None
 
-    async def answer(self, turn: Turn, text: str) -> None:
-        """Print the answer, the result of the command.
+    async def answer(self, turn: Turn, end: TurnEnd) -> None:
+        """Print the answer, the result of the command, or say that there is nothing in it.
 
         Raises:
             FiskError: it could not be written; the message says where it is kept.
         """
         try:
-            self.view.answer(text)
+            said = self.view.answer(end.text)
         except OSError as exc:
             kept = ""
             if await self.exists(turn):
                 kept = f"; it is kept: {self._resume(turn)}"
             raise FiskError(f"the answer could not be written ({exc.strerror}){kept}") from exc
+        if not (said or end.code):
+            self.view.note("the agent finished and had nothing to say")
 
     def usage(self, turn: Turn, end: TurnEnd) -> None:
         """Print what the conversation has used so far, below an empty line."""

@@ -246,7 +246,7 @@ class Conversation:
             self.view.forget()
             self.view.note(f"\n{ending(end.kind or end.code, end.detail).message}")
         else:
-            await self.closing.answer(self.turn, end.text)
+            await self.closing.answer(self.turn, end)
             self.answered = True
         self.closing.usage(self.turn, end)
 
@@ -256,7 +256,7 @@ class Conversation:
             if self.answered:
                 await self.closing.hint(self.turn, LEFT)
             return end
-        await self.closing.answer(self.turn, end.text)
+        await self.closing.answer(self.turn, end)
         self.closing.parked(end)
         self.closing.usage(self.turn, end)
         self.closing.summary(self.turn, end)

@@ -76,6 +76,10 @@ def _age_ns(text: str) -> int:
         age_s = parse_duration(text)
     except ConfigError as exc:
         raise UsageError(f"--older-than: {exc}", key="--older-than") from exc
+    if text.strip() == "0":
+        raise UsageError(
+            "--older-than: 0 has no unit; write 0s to remove whatever has ended", key="--older-than"
+        )
     if age_s < 0:
         raise UsageError("--older-than takes a duration that is not negative", key="--older-than")
     return int(age_s * 1_000_000_000)

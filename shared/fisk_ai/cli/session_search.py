@@ -115,7 +115,10 @@ def _moment_ns(text: str | None, flag: str) -> int | None:
     from fisk_ai.config.duration import parse_duration  # noqa: PLC0415 - loads the configuration
 
     try:
-        return time.time_ns() - int(parse_duration(text) * _NS)
+        age_s = parse_duration(text)
+        if age_s < 0:
+            raise ConfigError("a moment to come")
+        return time.time_ns() - int(age_s * _NS)
     except ConfigError as exc:
         raise UsageError(
             f"{flag} takes a duration such as 24h, a date such as 2026-07-24 or an RFC 3339 time",

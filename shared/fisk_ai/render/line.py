@@ -104,15 +104,17 @@ class LineView:
             self.note(f"\n(showing the last {count} of a longer conversation)")
         self.note("\n--- continuing ---")
 
-    def answer(self, text: str = "") -> None:
+    def answer(self, text: str = "") -> bool:
         """Print the answer once: ``text`` of the terminal message, else the blocks that came.
 
-        The terminal's text is whole where a block may have been trimmed for the stream.
+        The terminal's text is whole where a block may have been trimmed for the stream. Whether
+        there was anything to read is returned.
         """
         answer = text or "".join(self._answer)
         self._answer.clear()
         if answer:
             self._print(self.out, answer)
+        return bool(answer.strip())
 
     def forget(self) -> None:
         """Drop the parts of an answer that never came to its end."""

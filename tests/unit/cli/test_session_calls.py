@@ -290,6 +290,7 @@ def test_a_query_without_a_match_says_so(store: Path, capsys: pytest.CaptureFixt
         (["stats", "../one"], "cannot name a session"),
         (["search", "--status", "tired"], "--status is one of open completed"),
         (["search", "--since", "soon"], "--since takes a duration"),
+        (["search", "--since=-1h"], "--since takes a duration"),
         (["search", "--match", "["], "--match is no regular expression"),
         (["search", "--limit", "0"], "--limit takes a whole number from 1"),
         (["ls", "--offset", "x"], "--offset takes a whole number from 0"),

@@ -142,6 +142,7 @@ def test_a_session_that_was_gone_on_with_meanwhile_is_spared(
     ("words", "named"),
     [
         (["--older-than", "7d", "one"], "takes no ids"),
+        (["--older-than", "0"], "0 has no unit; write 0s"),
         (["--open", "one"], "--open only applies"),
         (["--older-than", "soon"], "invalid duration"),
         (["--older-than=-1d"], "not negative"),

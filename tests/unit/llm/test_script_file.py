@@ -121,6 +121,7 @@ def test_plain_words_and_dates_in_an_input_stay_text(tmp_path: Path) -> None:
             "turns:\n  - say: a\n    usage: {input: -1}\n",
             "turn 1 (line 3): input of usage must not be negative",
         ),
+        ("turns:\n  - {say: a, delay: -5s}\n", "turn 1 (line 2): delay must not be negative"),
         ("turns:\n  - {say: a, fail: timeout}\n", "turn 1 (line 2): fail stands alone"),
         ("turns:\n  - {call: [{tool: a}], fail: timeout}\n", "turn 1 (line 2): fail stands alone"),
         ("turns:\n  - fail: broken\n", "turn 1 (line 2): fail must be one of rate_limited,"),

@@ -91,9 +91,16 @@ def _turn(number: int, written: WrittenTurn) -> Turn:
         content=tuple(_content(number, written)),
         when=None if written.when is None else compile_pattern(written.when),
         usage=_usage(written.usage or WrittenUsage()),
-        delay_s=parse_duration(written.delay),
+        delay_s=_delay_s(written),
         failure=written.fail,
     )
+
+
+def _delay_s(written: WrittenTurn) -> float:
+    delay_s = parse_duration(written.delay)
+    if delay_s < 0:
+        raise ValueError("delay must not be negative")
+    return delay_s
 
 
 def _require_one_meaning(written: WrittenTurn) -> None:
