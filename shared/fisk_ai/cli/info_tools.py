@@ -13,6 +13,7 @@ from fisk_ai.config.standing import reserved_wishes
 from fisk_ai.errors import ConfigError, FiskError
 from fisk_ai.render.tables import Document, within
 from fisk_ai.render.width import terminal_width
+from fisk_ai.text import words
 from fisk_ai.text.sanitise import for_terminal
 from fisk_ai.toolkit import toolset
 from fisk_ai.toolkit.builtin import assemble
@@ -160,22 +161,22 @@ def _tool(tool: Tool, source: str, confirm_tags: Sequence[str]) -> tuple[str, ..
         source,
         "Yes" if gated else "",
         for_terminal(tool.description, WORDS_LIMIT),
-        for_terminal(", ".join(tags), WORDS_LIMIT),
+        for_terminal(", ".join(map(words.shown, tags)), WORDS_LIMIT),
     )
 
 
 def _transport(client: McpClient) -> str:
     if client.url:
         return f"http {for_terminal(redact_url(client.url), ADDRESS_LIMIT)}"
-    words = " ".join(redact_url(word) for word in (client.command, *client.args))
-    return f"stdio {for_terminal(words, ADDRESS_LIMIT)}"
+    command = " ".join(redact_url(word) for word in (client.command, *client.args))
+    return f"stdio {for_terminal(command, ADDRESS_LIMIT)}"
 
 
 def _flag(flag: GlobalFlag) -> str:
     marks = ("exposed",) * flag.offered + ("required",) * flag.required
     name = _named(flag.name) + (f" [{', '.join(marks)}]" if marks else "")
-    words = for_terminal(flag.help, WORDS_LIMIT)
-    return f"  {name}: {words}" if words else f"  {name}"
+    said = for_terminal(flag.help, WORDS_LIMIT)
+    return f"  {name}: {said}" if said else f"  {name}"
 
 
 def _named(text: str) -> str:

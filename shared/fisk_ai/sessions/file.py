@@ -37,7 +37,7 @@ from fisk_ai.sessions.file_directory import OPTION_KEY
 from fisk_ai.sessions.file_journal import FileJournal, open_journal
 from fisk_ai.sessions.fold import fold
 from fisk_ai.sessions.locking import Lock
-from fisk_ai.sessions.records import FORMAT_VERSION, Claim, Meta, Record
+from fisk_ai.sessions.records import FORMAT_VERSION, Claim, Meta, Record, unsupported
 from fisk_ai.sessions.regular import LOCK_SUFFIX, open_regular, read_regular
 from fisk_ai.sessions.state import RunState
 from fisk_ai.sessions.store import Filter, RunInfo, Standing, StoreInfo
@@ -85,7 +85,7 @@ class FileStore:
         """Open a new session; see :class:`fisk_ai.sessions.store.Store`."""
         path = self._path(run_id)
         if meta.version not in (0, FORMAT_VERSION):
-            raise VersionError(f"snapshot version {meta.version}, supported {FORMAT_VERSION}")
+            raise VersionError(unsupported(meta.version))
         stamped = replace(meta, version=FORMAT_VERSION, run_id=run_id)
         journal = await settled(partial(self._create, path, stamped), undo=FileJournal.release)
         return await self._shown(run_id, journal)

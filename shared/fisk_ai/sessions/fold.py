@@ -37,6 +37,7 @@ from fisk_ai.sessions.records import (
     Terminal,
     ToolResult,
     User,
+    unsupported,
 )
 from fisk_ai.sessions.state import Counters, PendingTurn, RunState
 from fisk_ai.text.sanitise import quoted
@@ -266,7 +267,7 @@ def _meta_of(record: Record) -> Meta:
     if not isinstance(record.payload, Meta):
         raise NoMetaError(f"the first record is {quoted(record.protocol)} and opens no session")
     if record.payload.version != FORMAT_VERSION:
-        raise VersionError(f"snapshot version {record.payload.version}, supported {FORMAT_VERSION}")
+        raise VersionError(unsupported(record.payload.version))
     _refuse_fault(record)
     return record.payload
 

@@ -29,7 +29,14 @@ from fisk_ai.sessions import stream_place, stream_records
 from fisk_ai.sessions.fold import fold
 from fisk_ai.sessions.listing import matches
 from fisk_ai.sessions.presence import Presence
-from fisk_ai.sessions.records import FORMAT_VERSION, Claim, Meta, Record, Terminal
+from fisk_ai.sessions.records import (
+    FORMAT_VERSION,
+    Claim,
+    Meta,
+    Record,
+    Terminal,
+    unsupported,
+)
 from fisk_ai.sessions.state import RunState
 from fisk_ai.sessions.store import Filter, RunInfo, Standing, StoreInfo
 from fisk_ai.sessions.stream_journal import StreamJournal
@@ -73,7 +80,7 @@ class StreamStore:
         """Open a new session; see :class:`fisk_ai.sessions.store.Store`."""
         place = self._place(run_id)
         if meta.version not in (0, FORMAT_VERSION):
-            raise VersionError(f"snapshot version {meta.version}, supported {FORMAT_VERSION}")
+            raise VersionError(unsupported(meta.version))
         if await stream_records.tail(place, run_id) is not None:
             raise ExistsError(f"session {run_id} exists already; resume it or choose another id")
         journal = await self._handle(place, run_id, None)

@@ -20,6 +20,14 @@ Reason = Literal["completed", "suspended", "error", "budget", "max_iterations"]
 Status = Literal["open", "completed", "suspended", "error", "budget", "max_iterations"]
 
 
+def unsupported(version: int) -> str:
+    """Return what is said of a session of another version."""
+    return (
+        f"snapshot version {version}, supported {FORMAT_VERSION}: read it with the release that"
+        " wrote it"
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fingerprint:
     """What a conversation was started with; decides whether it may continue and keep grants."""
