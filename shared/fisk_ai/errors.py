@@ -16,7 +16,7 @@
     │   ├── InvalidRequestError  TaskCompletedError
     │   └── StaleError  MemoryFullError  MemoryInputError
     ├── JobError                 a job of a queue, or the queue itself
-    │   ├── NoJobError  NoQueueError  JobConflictError
+    │   ├── NoJobError  NoQueueError  JobConflictError  DamagedJobError
     ├── RefusedError             a request understood and not done (resume gate, drift)
     │   └── DriftError           the configuration changed since the session was written
     ├── ProviderError            the model could not be asked; carries the kind of failure
@@ -224,6 +224,12 @@ class NoQueueError(JobError):
     """The queue, its consumer or the stream of all jobs does not exist."""
 
     code = "no_queue"
+
+
+class DamagedJobError(JobError):
+    """What is stored as a job is none, or is another one: no try will ever read it."""
+
+    code = "damaged_job"
 
 
 class JobConflictError(JobError):

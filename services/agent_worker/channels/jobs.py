@@ -24,7 +24,7 @@ from fisk_ai.errors import (
 )
 from fisk_ai.jobs.processing import LeaseOverError, Processing, RetryJobError, Try
 from fisk_ai.jobs.processor import Processor
-from fisk_ai.jobs.queue import join, open_items
+from fisk_ai.jobs.queue import Items, join, open_items
 from fisk_ai.jobs.store import JobStore
 from fisk_ai.serving.contract import Outcome, Work
 from fisk_ai.serving.log import get_logger
@@ -65,6 +65,7 @@ class JobsChannel:
         self._hand_over = HandOver()
         self._closing = False
         self._js: JetStream | None = None
+        self._items: Items | None = None
         self._processor: Processor | None = None
 
     @property
@@ -105,6 +106,7 @@ class JobsChannel:
         handlers = {self._task_type: self._handle}
         processing = Processing(js.connection, JobStore(js), terms, handlers)
         self._js = js
+        self._items = items
         self._processor = Processor(items, processing, units=self._workers)
 
     async def next(self) -> Work:
@@ -125,6 +127,10 @@ class JobsChannel:
         self._hand_over.close()
         if self._processor is not None:
             await self._processor.stop()
+
+    def unready(self) -> str:
+        """Return why no job is taken for now; empty while they are."""
+        return self._items.fault if self._items is not None else ""
 
     async def fault(self) -> Exception:
         """Wait for the end of the connection, or of the loop over the queue."""

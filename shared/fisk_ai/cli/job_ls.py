@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from fisk_ai.a2a.queued import request_in
 from fisk_ai.cli.job_document import tries_of
 from fisk_ai.cli.job_flags import Jobs, parser_of, target_of, with_jobs
+from fisk_ai.cli.quoting import command_line
 from fisk_ai.cli.session_flags import PAGE_LIMIT, number_of
 from fisk_ai.cli.session_table import PROMPT_LIMIT, label
 from fisk_ai.cli.times import local_time
@@ -33,7 +34,12 @@ def ls(argv: Sequence[str]) -> int:
     if state is not None and state not in STATES:
         raise UsageError(f"--state takes one of {', '.join(STATES)}", key="--state")
     limit = number_of(arguments.limit, "--limit", least=1, default=PAGE_LIMIT)
-    found = with_jobs(target_of(arguments), _all)
+    left_out: list[str] = []
+    found = with_jobs(target_of(arguments), lambda jobs: _all(jobs, left_out))
+    if left_out:
+        count = "1 job is" if len(left_out) == 1 else f"{len(left_out)} jobs are"
+        why = command_line(("fisk-ai", "job", "show", left_out[0]))
+        print(f"{count} left out, which cannot be read; to read why: {why}", file=sys.stderr)
     jobs = [
         job for job in found if state in (None, job.state) and arguments.queue in (None, job.queue)
     ]
@@ -47,8 +53,8 @@ def ls(argv: Sequence[str]) -> int:
     return 0
 
 
-async def _all(jobs: Jobs) -> list[Job]:
-    found = [entry.job async for entry in jobs.store.all()]
+async def _all(jobs: Jobs, left_out: list[str]) -> list[Job]:
+    found = [entry.job async for entry in jobs.store.all(left_out)]
     return sorted(found, key=_made, reverse=True)
 
 

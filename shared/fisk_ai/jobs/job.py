@@ -14,7 +14,7 @@ from typing import Final
 
 import msgspec
 
-from fisk_ai.errors import JobError
+from fisk_ai.errors import DamagedJobError
 from fisk_ai.text import gojson, rawjson
 from fisk_ai.text.clock import rfc3339_ns
 from fisk_ai.text.gojson import RawJSON
@@ -124,7 +124,7 @@ def decode(body: bytes) -> Job:
     """Read the record of a job.
 
     Raises:
-        JobError: it is none.
+        DamagedJobError: it is none.
     """
     try:
         raw = gojson.mended(body)
@@ -153,7 +153,7 @@ def decode(body: bytes) -> Job:
             extra={key: value for key, value in members.items() if key not in _KNOWN},
         )
     except (ValueError, RecursionError, msgspec.MsgspecError) as exc:
-        raise JobError(f"the record of a job cannot be read: {exc}") from exc
+        raise DamagedJobError(f"the record of a job cannot be read: {exc}") from exc
 
 
 _KNOWN: Final = frozenset({*_Wire.__struct_fields__, "dependency_results", "result"})

@@ -36,6 +36,11 @@ def job_subject(job_id: str) -> str:
     return f"CHORIA_AJ.T.{job_id}"
 
 
+def job_of(subject: str) -> str:
+    """Return the job whose record lies at ``subject``."""
+    return subject.rpartition(".")[2]
+
+
 def event_subject(job_id: str) -> str:
     """Return where changes of a job are told."""
     return f"CHORIA_AJ.E.task_state.{job_id}"

@@ -20,7 +20,7 @@ from fisk_ai import faults
 from fisk_ai.bus.connection import Connection
 from fisk_ai.bus.lease import Lease
 from fisk_ai.bus.pulling import NANOSECONDS, Delivery
-from fisk_ai.errors import FiskError, JobConflictError, NoJobError
+from fisk_ai.errors import DamagedJobError, FiskError, JobConflictError, NoJobError
 from fisk_ai.jobs.admission import Moment, Verdict, judge
 from fisk_ai.jobs.backoff import TEN_MINUTES, Backoff
 from fisk_ai.jobs.dependencies import Failed, Waiting, look_at_parents
@@ -139,6 +139,11 @@ class Processing:
         try:
             entry = await self._store.load(job_id)
         except NoJobError:
+            await lease.terminate()
+            return
+        except DamagedJobError as exc:
+            # Left alone it would keep one of the places of the whole fleet, try after try.
+            _log.error("an item of queue %s is dropped: %s", self._terms.queue, exc)
             await lease.terminate()
             return
         moment = Moment(time.time_ns(), int(self._terms.run_time_s * NANOSECONDS))

@@ -6,6 +6,7 @@ Rules: ``docs/reference/jobs.md``.
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import dataclass
 from typing import Final
 
@@ -16,6 +17,8 @@ from fisk_ai.bus.pulling import NANOSECONDS, Delivery, Pull, open_pull
 from fisk_ai.errors import BusError, JobError, MessageTooLargeError, NoQueueError, StreamError
 from fisk_ai.jobs import names
 from fisk_ai.jobs.store import MISSING
+
+_log = logging.getLogger("fisk_ai.jobs")
 
 POLL_S: Final = 60.0
 """How long one request for an item stands at the broker."""
@@ -77,10 +80,14 @@ async def join(js: JetStream, queue: str) -> Terms:
 
 
 class Items:
-    """The items of one queue, asked for one at a time by one task."""
+    """The items of one queue, asked for one at a time by one task.
+
+    ``fault`` says why there can be none for now, as where somebody removed the consumer.
+    """
 
     def __init__(self, js: JetStream, queue: str, pull: Pull) -> None:
         """Use ``pull``; see :func:`open_items`."""
+        self.fault = ""
         self._js = js
         self._queue = queue
         self._pull = pull
@@ -98,8 +105,23 @@ class Items:
         await self._pull.ask(1, expires_s=POLL_S)
         delivery = await self._pull.next(POLL_S + SLACK_S)
         if delivery is None and loop.time() - began < PAUSE_S:
+            await self._look()
             await asyncio.sleep(PAUSE_S)
+        else:
+            self.fault = ""
         return delivery
+
+    async def _look(self) -> None:
+        """Find out why the broker ended a request at once, and say so when that is new."""
+        try:
+            await join(self._js, self._queue)
+        except (JobError, BusError) as exc:
+            fault = str(exc)
+        else:
+            fault = ""
+        if fault and fault != self.fault:
+            _log.warning("no item of queue %s is taken: %s", self._queue, fault)
+        self.fault = fault
 
     async def close(self) -> list[Delivery]:
         """Ask for no more and return what had come: it is to be handed back."""

@@ -27,6 +27,7 @@ from fisk_ai.bus.stored import Stored
 from fisk_ai.bus.stream_reading import Reading, read
 from fisk_ai.errors import (
     BusError,
+    DamagedJobError,
     JobConflictError,
     JobError,
     NoJobError,
@@ -95,7 +96,8 @@ class JobStore:
 
         Raises:
             NoJobError: there is none of that id.
-            JobError: its record cannot be read, or there is no stream for jobs.
+            DamagedJobError: its record cannot be read, or is another job's.
+            JobError: there is no stream for jobs.
             BusError: the broker cannot be asked.
         """
         if not names.valid_name(job_id):
@@ -103,7 +105,7 @@ class JobStore:
         stored = await self._newest(job_id)
         if stored is None:
             raise NoJobError(f"task not found: {job_id}", key=job_id)
-        return Entry(decode(stored.body), stored.seq)
+        return _entry(stored)
 
     async def delete(self, job_id: str) -> None:
         """Remove the record of a job; its item is left, and meets no record. Raises as `load`."""
@@ -117,13 +119,14 @@ class JobStore:
         """Save a job as one of ``queue`` and lay its item there.
 
         Raises:
-            NoQueueError: there is no such queue; the job's state says so, too.
+            NoQueueError: there is no such queue; nothing was written.
             JobError: it is in a state from which nothing is queued, or the item was not taken,
                 which the job's state says, too.
             JobConflictError, BusError: as :meth:`save`.
         """
         if entry.job.state not in _READY:
             raise JobError(f'cannot enqueue a task in state "{entry.job.state}"', key=entry.job.id)
+        await self._require(queue)
         saved = await self.save(entry, queue=queue)
         refused = await self._lay_item(saved.job)
         if refused is None:
@@ -142,16 +145,32 @@ class JobStore:
         again = replace(entry.job, state=RETRY, result=None)
         return await self.enqueue(Entry(again, entry.seq), queue)
 
-    async def all(self) -> AsyncGenerator[Entry]:
-        """Yield every job that can be read, as they were written last; raises as `load`."""
+    async def all(self, left_out: list[str]) -> AsyncGenerator[Entry]:
+        """Yield every job that can be read, as they were written last; raises as `load`.
+
+        The ids of the others are put into ``left_out``.
+        """
         reading = Reading(names.JOBS_STREAM, names.JOB_SUBJECTS)
         try:
             async with aclosing(read(self._js, reading)) as messages:
                 async for message in messages:
-                    with contextlib.suppress(JobError):
-                        yield Entry(decode(message.body), message.seq)
+                    try:
+                        entry = _entry(message)
+                    except DamagedJobError:
+                        left_out.append(names.job_of(message.subject))
+                        continue
+                    yield entry
         except StreamError as exc:
             raise _missing(exc) from exc
+
+    async def _require(self, queue: str) -> None:
+        """Refuse a queue that is not there: a record would be written over for nothing."""
+        try:
+            await self._js.stream(names.queue_stream(queue), timeout_s=SAVE_TIMEOUT_S)
+        except StreamError as exc:
+            if exc.err_code != NO_STREAM:
+                raise
+            raise _no_queue(queue) from exc
 
     async def _newest(self, job_id: str) -> Stored | None:
         try:
@@ -173,7 +192,7 @@ class JobStore:
                 timeout_s=SAVE_TIMEOUT_S,
             )
         except NoRespondersError:
-            return NoQueueError(f"queue not found: {job.queue}", key=job.queue)
+            return _no_queue(job.queue)
         except BusError as exc:
             return JobError(f"the work queue item was not stored: {exc}", key=job.id)
         return JobError("duplicate work queue item", key=job.id) if ack.duplicate else None
@@ -193,3 +212,21 @@ def _conflict(entry: Entry) -> str:
 
 def _missing(error: StreamError) -> BusError | JobError:
     return JobError(MISSING) if error.err_code in (NO_STREAM, NO_MESSAGE) else error
+
+
+def _no_queue(queue: str) -> NoQueueError:
+    return NoQueueError(f"queue not found: {queue}", key=queue)
+
+
+def _entry(stored: Stored) -> Entry:
+    """Read a record, which has to be of the job that its subject names; raises DamagedJobError."""
+    job_id = names.job_of(stored.subject)
+    try:
+        job = decode(stored.body)
+    except DamagedJobError as exc:
+        raise DamagedJobError(f"task {job_id}: {exc}", key=job_id) from exc
+    if job.id != job_id:
+        raise DamagedJobError(
+            f"task {job_id}: the record of a job cannot be read: it is of another one", key=job_id
+        )
+    return Entry(job, stored.seq)

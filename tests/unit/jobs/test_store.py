@@ -10,10 +10,11 @@ import msgspec
 import pytest
 
 from fisk_ai.bus.connection import Inbound
+from fisk_ai.bus.wishes import ConsumerWish
 from fisk_ai.errors import JobConflictError, JobError, NoJobError, NoQueueError
 from fisk_ai.jobs import events, names
-from fisk_ai.jobs.job import Job
-from fisk_ai.jobs.queue import join
+from fisk_ai.jobs.job import Job, encode
+from fisk_ai.jobs.queue import join, open_items
 from fisk_ai.jobs.store import Entry, JobStore
 from fisk_ai.testing.broker import provision, running_streams
 from fisk_ai.testing.job_queue import QUEUE, QueueBench, wishes
@@ -67,12 +68,17 @@ async def test_nothing_is_queued_from_a_state_that_is_not_waiting(
     assert await queue.items() == 0
 
 
-async def test_a_queue_that_is_not_there_leaves_the_job_in_queue_error(queue: QueueBench) -> None:
+async def test_a_queue_that_is_not_there_costs_no_answer_and_stores_no_job(
+    queue: QueueBench,
+) -> None:
     with pytest.raises(NoQueueError, match="queue not found: NOWHERE"):
         await queue.store.enqueue(Entry(made()), "NOWHERE")
-    job = await queue.job()
-    assert (job.state, job.queue) == ("queue_error", "NOWHERE")
-    assert "queue not found" in job.last_err
+    with pytest.raises(NoJobError):
+        await queue.job()
+    ended = await queue.store.save(Entry(made(state="complete", result=RawJSON(b'{"payload":1}'))))
+    with pytest.raises(NoQueueError, match="queue not found: NOWHERE"):
+        await queue.store.retry("one", "NOWHERE")
+    assert await queue.store.load("one") == ended
 
 
 async def test_a_full_queue_leaves_the_job_in_queue_error_in_the_brokers_words(
@@ -127,7 +133,10 @@ async def test_all_jobs_are_listed_but_those_that_cannot_be_read(queue: QueueBen
     await queue.put()
     await queue.keep(made("two"))
     await queue.js.publish(names.job_subject("odd"), b"odd")
-    assert [entry.job.id async for entry in queue.store.all()] == ["one", "two"]
+    await queue.js.publish(names.job_subject("other"), encode(made("somebodys")))
+    left_out: list[str] = []
+    assert [entry.job.id async for entry in queue.store.all(left_out)] == ["one", "two"]
+    assert left_out == ["odd", "other"]
 
 
 async def test_each_change_is_told_with_the_state_it_led_to(queue: QueueBench) -> None:
@@ -185,3 +194,16 @@ async def test_what_a_queue_lacks_is_named(tmp_path: Path) -> None:
         await provision(js, consumer)
         terms = await join(js, QUEUE)
         assert (terms.run_time_s, terms.concurrency, terms.max_tries) == (45.0, 10, 7)
+
+
+async def test_a_consumer_that_was_removed_is_told_until_it_is_back(queue: QueueBench) -> None:
+    items = await open_items(queue.js, QUEUE)
+    consumer = f"{names.queue_stream(QUEUE)}.{names.CONSUMER}"
+    await queue.js.api(f"CONSUMER.DELETE.{consumer}", {}, msgspec.Raw)
+    assert await items.next() is None
+    assert items.fault.startswith("queue consumer not found")
+    await provision(queue.js, *(wish for wish in wishes() if isinstance(wish, ConsumerWish)))
+    await queue.put()
+    assert await items.next() is not None
+    assert items.fault == ""
+    await items.close()
