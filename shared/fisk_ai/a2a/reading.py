@@ -167,7 +167,7 @@ class Reading:
     async def _take(self, received: Received) -> Terminal | None:
         self._exchange.dump("<", self._subject, received.body)
         if received.no_responders:
-            raise AgentUnavailableError(f'no agent answers as "{self._exchange.identity}"')
+            raise AgentUnavailableError(f'no agent answers prompts as "{self._exchange.identity}"')
         raise_refusal(self._subject, received)
         peek = codec.peek(received.body)
         if peek is None or peek.request != self._request.request:

@@ -60,7 +60,7 @@ def execute(argv: Sequence[str]) -> int:
         return 0
     wishes = _wished(configs, replicas, isolate=arguments.isolate)
     if not wishes:
-        print("nothing to provision: every session and memory is kept in files", file=sys.stderr)
+        print("nothing to provision: these agents keep nothing at a broker", file=sys.stderr)
         return 0
     if not (arguments.apply or arguments.context):
         print_commands(wishes)
