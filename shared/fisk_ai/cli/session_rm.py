@@ -13,8 +13,8 @@ from fisk_ai.cli.session_flags import directory_of, parser_of, with_store
 from fisk_ai.cli.session_ls import left_out_of, say_left_out
 from fisk_ai.cli.session_naming import named
 from fisk_ai.cli.session_table import label
+from fisk_ai.cli.times import age_ns
 from fisk_ai.errors import (
-    ConfigError,
     CorruptError,
     EmptyError,
     LockedError,
@@ -48,7 +48,7 @@ def rm(argv: Sequence[str]) -> int:
             lambda store: _remove_named(store, arguments.ids, dry_run=bool(arguments.dry_run)),
         )
         return 0
-    before_ns = time.time_ns() - _age_ns(arguments.older_than)
+    before_ns = time.time_ns() - age_ns(arguments.older_than, "--older-than")
     listed = with_store(
         arguments,
         lambda store: _Aged(store, before_ns=before_ns, with_open=bool(arguments.open)).remove(
@@ -67,22 +67,6 @@ def _refuse_contradictions(arguments: argparse.Namespace) -> None:
         )
     if arguments.open and arguments.older_than is None:
         raise UsageError("--open only applies with --older-than", key="--open")
-
-
-def _age_ns(text: str) -> int:
-    from fisk_ai.config.duration import parse_duration  # noqa: PLC0415 - loads the configuration
-
-    try:
-        age_s = parse_duration(text)
-    except ConfigError as exc:
-        raise UsageError(f"--older-than: {exc}", key="--older-than") from exc
-    if text.strip() == "0":
-        raise UsageError(
-            "--older-than: 0 has no unit; write 0s to remove whatever has ended", key="--older-than"
-        )
-    if age_s < 0:
-        raise UsageError("--older-than takes a duration that is not negative", key="--older-than")
-    return int(age_s * 1_000_000_000)
 
 
 async def _remove_named(store: Store, ids: Sequence[str], *, dry_run: bool) -> None:

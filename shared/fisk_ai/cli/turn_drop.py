@@ -6,9 +6,9 @@ import time
 from collections.abc import Sequence
 
 from fisk_ai.a2a.durable.dead import DeadTurn
+from fisk_ai.cli.times import age_ns
 from fisk_ai.cli.turn_place import TurnPlace, at_place, parser_of, shown
-from fisk_ai.config.duration import parse_duration
-from fisk_ai.errors import ConfigError, UsageError
+from fisk_ai.errors import UsageError
 from fisk_ai.text import clock
 
 
@@ -28,7 +28,7 @@ def drop(argv: Sequence[str]) -> int:
     if arguments.older_than is None:
         at_place(arguments, lambda place: _drop(place, arguments.turns))
         return 0
-    before_ns = time.time_ns() - _age_ns(arguments.older_than)
+    before_ns = time.time_ns() - age_ns(arguments.older_than, "--older-than")
     at_place(arguments, lambda place: _drop_aged(place, before_ns))
     return 0
 
@@ -47,13 +47,3 @@ async def _drop_aged(place: TurnPlace, before_ns: int) -> None:
 async def _dropped(place: TurnPlace, letter: DeadTurn) -> None:
     await place.drop(letter)
     print(f"dropped {shown(letter.event)}")
-
-
-def _age_ns(text: str) -> int:
-    try:
-        age_s = parse_duration(text)
-    except ConfigError as exc:
-        raise UsageError(f"--older-than: {exc}", key="--older-than") from exc
-    if age_s < 0:
-        raise UsageError("--older-than takes a duration that is not negative", key="--older-than")
-    return int(age_s * 1_000_000_000)

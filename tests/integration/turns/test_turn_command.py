@@ -160,6 +160,8 @@ async def test_a_dropped_turn_is_gone(fleet: Fleet, run: Run, turn: Turn) -> Non
     await bury(fleet, other)
     assert (await run("drop", turn.event)).out == f"dropped {turn.event}\n"
     assert (await run("drop", "--older-than", "1h")).out == ""
+    unitless = await run("drop", "--older-than", "0")
+    assert (unitless.out, "0 has no unit" in unitless.err) == ("", True)
     assert (await run("drop", "--older-than", "0s")).out == f"dropped {other.event}\n"
 
 
