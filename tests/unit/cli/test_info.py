@@ -509,3 +509,12 @@ def test_a_description_is_whole_where_no_terminal_bounds_it(show: Show, tmp_path
     )
     out, _ = show("application_path: ./harbour\n")
     assert [told in line for line in out if told[:40] in line] == [True, True]
+
+
+def test_a_tag_that_only_looks_like_a_gate_shows_what_it_is(show: Show, tmp_path: Path) -> None:
+    FakeApplication(
+        tmp_path, [FakeCommand(path="rm", tags=["ai:confirm\u200b", "free"])], name="harbour"
+    )
+    out, _ = show("application_path: ./harbour\n")
+    (row,) = (line for line in out if "rm" in line and "local" in line)
+    assert "'ai:confirm\\u{200b}', free" in row
