@@ -206,8 +206,10 @@ class _Reader:
         if not isinstance(node, yaml.ScalarNode):
             self._refuse(node, "a key must be text")
         key = canonical(self._scalar(node))
-        if not isinstance(key, str) or not key:
+        if not isinstance(key, str):
             self._refuse(node, "a key must be text")
+        if not key:
+            self._refuse(node, "a key must not be empty")
         return key
 
     def _refuse(self, node: yaml.Node, reason: str) -> NoReturn:

@@ -112,6 +112,7 @@ BEHIND = (
         ("<<: {a: 1}", "1:1: merge keys (<<) are not accepted: write the keys out"),
         ("? [a]\n: b", "1:3: a key must be text"),
         ("~: b", "1:1: a key must be text"),
+        ('"": b', "1:1: a key must not be empty"),
         ("llm: {model: !env HOME}", "1:14: custom tags are not accepted: write plain values"),
         ("llm: !!set {a}", "1:6: custom tags are not accepted: write plain values"),
         ("prompts: !x [a]", "1:10: custom tags are not accepted: write plain values"),
