@@ -67,5 +67,6 @@ def _none(arguments: argparse.Namespace, directory: Path | None) -> str:
         return (
             f"No checkpointed sessions: {for_terminal(str(directory), PATH_LIMIT)} does not exist"
         )
-    hint = "" if arguments.config else "; pass --config to read the store an agent is set up for"
-    return f"No checkpointed sessions{hint}"
+    if arguments.config or arguments.state_dir:
+        return "No checkpointed sessions"
+    return "No checkpointed sessions; pass --config to read the store an agent is set up for"

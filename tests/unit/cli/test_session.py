@@ -84,12 +84,20 @@ def test_list_is_another_name_and_flags_may_follow(
 
 
 def test_an_empty_store_says_where_else_to_look(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert main(["session", "ls"]) == 0
+    out = capsys.readouterr().out
+    assert out.startswith("No checkpointed sessions; pass --config")
+
+
+def test_an_empty_store_that_was_named_is_the_one_that_was_meant(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "empty").mkdir()
     assert _session(tmp_path / "empty", "ls") == 0
-    out = capsys.readouterr().out
-    assert out.startswith("No checkpointed sessions; pass --config")
+    assert capsys.readouterr().out == "No checkpointed sessions\n"
 
 
 def test_a_typed_state_directory_that_is_not_there_is_said(
@@ -132,7 +140,7 @@ def test_a_session_whose_creation_died_holds_nothing_and_is_skipped_in_silence(
     (tmp_path / "unborn.json").write_bytes(torn)
     assert _session(tmp_path, "ls") == 0
     printed = capsys.readouterr()
-    assert printed.out.startswith("No checkpointed sessions;")
+    assert printed.out == "No checkpointed sessions\n"
     assert printed.err == ""
 
 
