@@ -17,6 +17,8 @@ from fisk_ai.errors import FiskError
 _ELSEWHERE = (errno.ELOOP, errno.ENXIO, errno.EISDIR)
 """What a system says of a link that is not followed, a socket, and a directory to be written."""
 
+_CIRCLE = "it is a link that leads back to itself; name the file, or mend the links"
+
 
 def open_regular(
     path: Path, flags: int, mode: int = 0o600, *, refusal: FiskError, follow: bool = False
@@ -32,6 +34,8 @@ def open_regular(
     try:
         fd = os.open(path, flags, mode)
     except OSError as exc:
+        if follow and exc.errno == errno.ELOOP:
+            raise OSError(errno.ELOOP, _CIRCLE, str(path)) from exc
         if exc.errno in _ELSEWHERE:
             raise refusal from exc
         raise

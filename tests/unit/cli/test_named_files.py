@@ -71,3 +71,17 @@ def test_a_working_directory_that_is_gone_is_named(
     assert capsys.readouterr().err == (
         "fisk-ai: error: the working directory is gone; change to one that is there\n"
     )
+
+
+def test_links_that_lead_in_a_circle_are_told_as_such(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    one, other = tmp_path / "one", tmp_path / "other"
+    one.symlink_to(other)
+    other.symlink_to(one)
+    assert main(["info", "--config", str(one)]) == 1
+    (line,) = capsys.readouterr().err.splitlines()
+    assert line == (
+        f'fisk-ai: error: reading config "{one}": it is a link that leads back to itself; '
+        "name the file, or mend the links"
+    )
