@@ -125,8 +125,8 @@ def named_or_given(
     if url:
         return ConnectOptions(url, purpose, creds=creds)
     raise SetupError(
-        f"no broker was named; set nats_context in the configuration, or {URL_VARIABLE} to "
-        "nats://host:port",
+        f"no broker was named; set nats_context in the configuration that is read (--config), or"
+        f" {URL_VARIABLE} to nats://host:port",
         key=URL_VARIABLE,
     )
 

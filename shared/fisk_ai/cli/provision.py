@@ -113,10 +113,13 @@ def _wished(configs: Sequence[Config], replicas: int, *, isolate: bool) -> list[
     """Return each object once, though several agents share it.
 
     Raises:
-        ConfigError: two agents that are to be kept apart share one that is named in their files.
+        ConfigError: two agents that are to be kept apart share one that is named in their files, or
+            one works on jobs, whose records are all agents'.
     """
     wished: dict[str, Wish] = {}
     for config in configs:
+        if isolate:
+            _require_apart(config)
         for wish in _wishes(config, replicas, _whose(config, isolate=isolate)):
             if isolate and wish.place in wished and wish.key in _OWN:
                 raise config.placed(_shares(wish))
@@ -132,6 +135,8 @@ def _print_permissions(arguments: argparse.Namespace, configs: Sequence[Config])
         )
     agents: list[Agent] = []
     for config in configs:
+        if arguments.isolate:
+            _require_apart(config)
         whose = _whose(config, isolate=arguments.isolate)
         wishes = _wishes(config, 1, whose)
         rights = tuple(right for wish in wishes for right in provisioning(wish))
@@ -141,6 +146,19 @@ def _print_permissions(arguments: argparse.Namespace, configs: Sequence[Config])
 
 def _whose(config: Config, *, isolate: bool) -> Isolation:
     return Isolation(config.identity) if isolate else SHARED
+
+
+def _require_apart(config: Config) -> None:
+    """Refuse jobs of an agent that is to be kept apart: their engine has one stream for all."""
+    if config.expose.agent.jobs is not None:
+        raise config.placed(
+            ConfigError(
+                "expose.agent.jobs cannot be isolated: the records of all jobs lie in one stream,"
+                " and any worker of a queue takes its jobs; give agents that do not trust one"
+                " another accounts of their own",
+                key="expose.agent.jobs",
+            )
+        )
 
 
 def _shares(wish: Wish) -> ConfigError:

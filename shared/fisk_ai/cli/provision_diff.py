@@ -65,7 +65,7 @@ async def _settled(js: JetStream, finding: Finding, *, applies: bool) -> bool:
     except StreamError as exc:
         _say(finding.wish, f"failed: {exc}")
         return False
-    for line in finding.lines:
+    for line in finding.lines if applies or finding.exists else ("missing",):
         _say(finding.wish, line)
     return not finding.refused
 

@@ -177,6 +177,8 @@ async def test_an_agent_that_keeps_files_needs_nothing(fleet: Workshop, fleet_ty
         (["--replicas", "6"], "--replicas takes at most 5"),
         (["--permissions", "--apply"], "--permissions only prints"),
         (["--isolate", "--config", "agent.yaml", "--config", "other.yaml"], "names RUNS, too"),
+        (["--isolate", "--config", "jobs.yaml"], "expose.agent.jobs cannot be isolated"),
+        (["--isolate", "--permissions", "--config", "jobs.yaml"], "cannot be isolated"),
         (["--config", "long.yaml"], "choose a shorter one"),
         (["--apply", "--context", "nowhere"], "nowhere"),
     ],
@@ -187,6 +189,7 @@ async def test_what_cannot_be_meant_or_reached_is_refused_in_one_sentence(
     named = (fleet.directory / "agent.yaml").read_text()
     fleet.write("other.yaml", named.replace("watchman", "other"))
     fleet.write("long.yaml", named.replace("watchman", "w" * 65))
+    fleet.write("jobs.yaml", named.replace("prompts: {}}", "prompts: {}}, jobs: {}"))
     done = await fleet_types("provision", *words)
     assert (done.code, done.out) == (1, "")
     assert said in done.err
