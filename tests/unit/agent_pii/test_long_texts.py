@@ -115,7 +115,8 @@ def test_a_number_takes_no_longer_in_a_long_line_under_a_long_heading(
         f"{heading}\n" + f"b\t{cell * cells}\n" * (5000 // cells)
         for heading, cells in zip(headings, (10, 200), strict=True)
     ]
-    (narrow_s, _), (wide_s, scan) = map(timed, texts)
+    narrow_s, wide_s = (min(timed(text)[0] for _ in range(3)) for text in texts)
+    scan = build().scan(texts[1])
     assert wide_s < 3 * narrow_s + NOISE_S
     assert scan.text.startswith(headings[1])
     assert scan.text.count("\n") == 1 + 5000 // 200
